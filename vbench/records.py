@@ -1,0 +1,129 @@
+"""The nouns every floor shares: clips, samples, what is known of them, and predictions.
+
+Nothing here imports torch, pandas or Lightning, so the console can list and plan cheaply.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+Kind = Literal["v2t", "t2v", "match", "mcq", "yes_no", "open"]
+"""How a sample's score matrix is read.
+
+`v2t`: 1 clip x 2 texts, the right text must win. `t2v`: 2 clips x 1 text, the right clip must win.
+`match`: 2 clips x 2 texts, clip i belongs to text i (IVAT). `mcq`, `yes_no`: 1 clip x K options.
+`open`: 1 clip, a free answer, no options.
+"""
+
+Status = Literal["ok", "refused", "unparsed", "decode_error", "model_error", "oom", "not_judged"]
+"""What became of a request. Only FINAL statuses are kept on resume; the others are tried again."""
+
+FINAL: frozenset[str] = frozenset({"ok", "refused", "unparsed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """A span of a video file, or of a folder of frame images.
+
+    Frames whose presentation time t (seconds from the first frame of the file) satisfies
+    start_s <= t < end_s belong to the clip.
+    """
+
+    video_id: str
+    """The dataset's own name of the video; never shown to a model."""
+    path: str
+    """The video file, or the folder of frame images."""
+    start_s: float = 0.0
+    end_s: float | None = None
+    """None: to the end of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One test instance."""
+
+    test: str
+    """The test it belongs to: a row of the summary (`agent_bind`, `chrono`, …)."""
+    sample_id: str
+    """Unique within its test, stable across builds of the same data."""
+    kind: Kind
+    cluster: str
+    """The source whose samples are not independent (for VELOCITI the YouTube id)."""
+    clips: tuple[Clip, ...]
+    texts: tuple[str, ...]
+    """Captions or options as the dataset gives them, before any prompt is applied."""
+    target: int | str | None = None
+    """Index of the right text (v2t, mcq, yes_no) or right clip (t2v); the reference answer (open);
+    None where clip i belongs to text i (match) or where the answer is not known."""
+    question: str | None = None
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """Values of the `group_by` columns; each gets a row of its own in the summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happens, as roles and fillers: what an oracle may know."""
+
+    roles: tuple[tuple[str, str], ...]
+    """Sorted (role, filler) pairs; roles: agent, verb, patient, instrument, direction, manner, scene."""
+    start_s: float = 0.0
+    end_s: float = 0.0
+    """Seconds within the file; both 0 in a caption's claim, which has no time of its own."""
+
+    def get(self, role: str) -> str | None:
+        """Returns the filler of a role, or None."""
+        return dict(self.roles).get(role)
+
+
+Relation = Literal["none", "same_agent", "then"]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a caption says: its events in caption order and how they are related."""
+
+    events: tuple[Event, ...]
+    relation: Relation = "none"
+    """`same_agent`: one agent does them all (AgCoref; the agent role is absent). `then`: they happen
+    in this order (Chrono)."""
+
+
+class Facts(Protocol):
+    """The truth about a dataset, for oracles. Knows clips and captions, never which caption is right."""
+
+    def events_in(self, clip: Clip) -> tuple[Event, ...]:
+        """Returns the events that lie wholly inside the clip's span, in time order."""
+        ...
+
+    def claim_of(self, text: str) -> Claim:
+        """Returns what a caption claims, looked up in the dataset's provenance (never parsed).
+
+        Raises:
+            DataError: The caption is not in the provenance.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One stored answer: a clip's or a text's embedding, or a pair's score. One row on disk."""
+
+    key: str
+    """Content hash of everything that can change the answer."""
+    kind: Literal["clip", "text", "pair"]
+    status: Status
+    values: tuple[float, ...] = ()
+    """The embedding (clip, text) or the one score (pair); empty unless status is ok."""
+    reason: str = ""
+    """Why the status is not ok, in one line."""
+    video_id: str = ""
+    path: str = ""
+    frame_indices: tuple[int, ...] = ()
+    """Indices in presentation order within the file, in the order the model saw the frames."""
+    timestamps_s: tuple[float, ...] = ()
+    frames_wanted: int = 0
+    """What the sampler was asked for; `len(frame_indices)` were delivered."""
+    truncated: bool = False
+    """The text was longer than the model reads."""
