@@ -127,3 +127,21 @@ class Prediction:
     """What the sampler was asked for; `len(frame_indices)` were delivered."""
     truncated: bool = False
     """The text was longer than the model reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A sample with its filled score matrix: all that a metric may see."""
+
+    sample: Sample
+    status: Status
+    values: tuple[float, ...] = ()
+    """Row-major, clips x texts; empty unless status is ok."""
+    reason: str = ""
+    """Why the status is not ok, in one line."""
+    truncated: bool = False
+    """At least one of its texts was longer than the model reads."""
+
+
+Outcome = Literal["right", "wrong", "tie", "unscored"]
+"""`tie`: the deciding comparison is tied. `unscored`: status is not ok, or no target is known."""
