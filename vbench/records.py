@@ -5,9 +5,13 @@ Nothing here imports torch, pandas or Lightning, so the console can list and pla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Kind = Literal["v2t", "t2v", "match", "mcq", "yes_no", "open"]
 """How a sample's score matrix is read.
@@ -107,21 +111,44 @@ class Facts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Request:
+    """The smallest thing a model is asked: does this text fit these clips?"""
+
+    clips: tuple[Clip, ...]
+    """Usually one."""
+    text: str
+    """As rendered by the prompt: exactly what the model reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A request's outcome, whatever it was computed from."""
+
+    status: Status
+    value: float = math.nan
+    """The score, higher for a better match; NaN unless status is ok."""
+    reason: str = ""
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """One stored answer: a clip's or a text's embedding, or a pair's score. One row on disk."""
+    """One stored result of a model: a clip's or a text's embedding, or a pair's score. One row on disk."""
 
     key: str
-    """Content hash of everything that can change the answer."""
+    """Content hash of everything that can change it."""
     kind: Literal["clip", "text", "pair"]
     status: Status
-    values: tuple[float, ...] = ()
-    """The embedding (clip, text) or the one score (pair); empty unless status is ok."""
+    embedding: np.ndarray | None = None
+    """Unit vector (d,), float32, of a clip or a text; None unless status is ok."""
+    score: float | None = None
+    """Of a pair; None unless status is ok."""
     reason: str = ""
     """Why the status is not ok, in one line."""
     video_id: str = ""
     path: str = ""
     frame_indices: tuple[int, ...] = ()
-    """Indices in presentation order within the file, in the order the model saw the frames."""
+    """Ranks in presentation order within the file, in the order the model saw the frames."""
     timestamps_s: tuple[float, ...] = ()
     frames_wanted: int = 0
     """What the sampler was asked for; `len(frame_indices)` were delivered."""

@@ -1,0 +1,70 @@
+"""The knobs of the loop that cannot change a score, and the one that can: precision."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+from vbench.errors import ConfigError
+
+Precision = Literal["32-true", "bf16-true", "16-true", "bf16-mixed", "16-mixed"]
+"""Lightning's words. `x-true`: weights and arithmetic in x. `x-mixed`: fp32 weights, autocast to x."""
+
+
+@dataclass(frozen=True)
+class TrainerSettings:
+    """Where and in what arithmetic the model runs (conf/trainer)."""
+
+    accelerator: Literal["auto", "cpu", "gpu"] = "auto"
+    devices: int = 1
+    num_nodes: int = 1
+    precision: Precision = "32-true"
+
+    def __post_init__(self) -> None:
+        if self.devices < 1 or self.num_nodes < 1:
+            raise ConfigError(
+                "trainer.devices and trainer.num_nodes count from 1",
+                where=f"trainer.devices={self.devices} trainer.num_nodes={self.num_nodes}",
+                mend="use 1 for a single process",
+            )
+        if self.accelerator == "cpu" and self.precision in ("16-mixed", "16-true"):
+            raise ConfigError(
+                f"trainer.precision={self.precision} does not exist on a CPU",
+                where="trainer.precision",
+                why="Lightning would compute in bfloat16 instead and the record would be wrong",
+                mend="use trainer.precision=bf16-mixed, bf16-true or 32-true",
+            )
+
+
+@dataclass(frozen=True)
+class LoaderSettings:
+    """How work is fed to the model (conf/loader)."""
+
+    batch_size: int = 4
+    """Files per step."""
+    num_workers: int | None = None
+    """Decode processes; None: the cores that are left beside the model's own, at most 8."""
+    frames_per_batch: int = 32
+    """Frames per forward pass of an encoder."""
+    texts_per_batch: int = 64
+    flush_seconds: float = 5.0
+    """Answers older than this are on disk."""
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "frames_per_batch", "texts_per_batch"):
+            if getattr(self, name) < 1:
+                raise ConfigError(
+                    f"loader.{name} counts from 1", where=f"loader.{name}={getattr(self, name)}"
+                )
+
+    def workers(self) -> int:
+        """Returns the number of decode processes."""
+        if self.num_workers is not None:
+            return self.num_workers
+        return max(0, min(8, (os.cpu_count() or 1) - 1))
+
+
+@dataclass(frozen=True)
+class NoLogger:
+    """Keeps everything local (`logger=none`)."""
