@@ -1,0 +1,1 @@
+"""Sources of samples: files, annotations and procedural worlds."""

@@ -1,0 +1,1 @@
+"""A procedural world with known facts: clips, captions and pictures, a pure function of a seed."""
