@@ -47,11 +47,8 @@ class QuestionOption:
     'Who barks? a dog'
     """
 
-    template: str = "{question} {option}"
     needs_question: bool = True
 
     def render(self, sample: Sample, text: str) -> str:
-        """Returns the template filled in; only its own two fields are replaced, in one pass."""
-        before, _, rest = self.template.partition("{question}")
-        middle, _, after = rest.partition("{option}")
-        return f"{before}{sample.question}{middle}{text}{after}"
+        """Returns question and text joined by a space."""
+        return f"{sample.question} {text}"

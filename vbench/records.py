@@ -71,7 +71,8 @@ class Event:
     """Something that happens, as roles and fillers: what an oracle may know."""
 
     roles: tuple[tuple[str, str], ...]
-    """Sorted (role, filler) pairs; roles: agent, verb, patient, instrument, direction, manner, scene."""
+    """Sorted (role, filler) pairs; the roles are agent, verb, patient, instrument, direction,
+    manner and scene."""
     start_s: float = 0.0
     end_s: float = 0.0
     """Seconds within the file; both 0 in a caption's claim, which has no time of its own."""
@@ -90,12 +91,12 @@ class Claim:
 
     events: tuple[Event, ...]
     relation: Relation = "none"
-    """`same_agent`: one agent does them all (AgCoref; the agent role is absent). `then`: they happen
-    in this order (Chrono)."""
+    """`same_agent`: one agent does them all (AgCoref; the agent role is absent). `then`: they
+    happen in this order (Chrono)."""
 
 
 class Facts(Protocol):
-    """The truth about a dataset, for oracles. Knows clips and captions, never which caption is right."""
+    """The truth about a dataset, for oracles: clips and captions, never which caption is right."""
 
     def events_in(self, clip: Clip) -> tuple[Event, ...]:
         """Returns the events that lie wholly inside the clip's span, in time order."""
@@ -133,7 +134,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """One stored result of a model: a clip's or a text's embedding, or a pair's score. One row on disk."""
+    """One stored result of a model, one row on disk: an embedding or a pair's score."""
 
     key: str
     """Content hash of everything that can change it."""

@@ -9,7 +9,7 @@ from typing import Literal
 from vbench.errors import ConfigError
 
 Precision = Literal["32-true", "bf16-true", "16-true", "bf16-mixed", "16-mixed"]
-"""Lightning's words. `x-true`: weights and arithmetic in x. `x-mixed`: fp32 weights, autocast to x."""
+"""Lightning's words. `x-true`: weights and arithmetic in x; `x-mixed`: fp32 weights, autocast."""
 
 
 @dataclass(frozen=True)

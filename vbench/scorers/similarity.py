@@ -1,6 +1,7 @@
 """How well each text of a sample fits each of its clips: the paper's s(V, C).
 
-For an encoder s is the cosine of the two embeddings, for a pair scorer its own number (VELOCITI §4.3).
+For an encoder s is the cosine of the two embeddings, for a pair scorer its own number
+(VELOCITI §4.3).
 """
 
 from __future__ import annotations

@@ -1,0 +1,175 @@
+"""How each family of model is asked: a batch of prepared work in, one row per key out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from vbench.loop.data import Prepared, PreparedClip, PreparedFile
+from vbench.loop.plan import TextWork
+from vbench.protocols import FrameEncoder, PairScorer
+from vbench.records import Clip, Prediction, Status
+
+
+class Ask(Protocol):
+    """Answers a batch of work; failures become rows, never exceptions."""
+
+    def __call__(
+        self, batch: Sequence[Prepared], device: torch.device, dtype: torch.dtype
+    ) -> list[Prediction]:
+        """Returns a row for every key of the batch.
+
+        Args:
+            batch: Pieces of prepared work.
+            device: Where the weights are.
+            dtype: What the weights are in.
+        """
+        ...
+
+
+class AskFrameEncoder:
+    """Embeds each frame once, pools each clip, embeds each text.
+
+    Args:
+        model: The encoder.
+        frames_per_batch: Frames per forward pass, whatever files they come from.
+    """
+
+    def __init__(self, model: FrameEncoder, frames_per_batch: int) -> None:
+        self.model = model
+        self.frames_per_batch = frames_per_batch
+
+    def __call__(
+        self, batch: Sequence[Prepared], device: torch.device, dtype: torch.dtype
+    ) -> list[Prediction]:
+        """Returns one row per text and per clip."""
+        texts = [item for work in batch if isinstance(work, TextWork) for item in work.texts]
+        files = [work for work in batch if isinstance(work, PreparedFile)]
+        decoded = [(file, pixels) for file in files if (pixels := file.pixels) is not None]
+        rows = together_or_alone(self._texts, texts, _failed_text)
+        rows += together_or_alone(lambda f: self._clips(f, device, dtype), decoded, _failed_clips)
+        rows += [
+            _clip_row(clip, clip.status, reason=clip.reason)
+            for file in files
+            for clip in file.clips
+            if clip.status != "ok"
+        ]
+        return rows
+
+    def _texts(self, texts: Sequence[tuple[str, str]]) -> list[Prediction]:
+        embeddings, truncated = self.model.embed_texts([text for _, text in texts])
+        vectors = embeddings.float().cpu().numpy()
+        return [
+            Prediction(key, "text", "ok", embedding=vector, truncated=cut)
+            for (key, _), vector, cut in zip(texts, vectors, truncated, strict=True)
+        ]
+
+    def _clips(
+        self,
+        files: Sequence[tuple[PreparedFile, torch.Tensor]],
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> list[Prediction]:
+        pixels = torch.cat([block for _, block in files])
+        starts = range(0, len(pixels), self.frames_per_batch)
+        chunks = [pixels[start : start + self.frames_per_batch] for start in starts]
+        frames = torch.cat([self.model.embed_frames(chunk.to(device, dtype)) for chunk in chunks])
+        rows = []
+        for (file, _), block in zip(files, frames.split([len(b) for _, b in files]), strict=True):
+            for clip in file.clips:
+                if clip.status == "ok":
+                    vector = self.model.pool(block[list(clip.rows)]).float().cpu().numpy()
+                    rows.append(_clip_row(clip, "ok", embedding=vector))
+        return rows
+
+
+class AskPairScorer:
+    """Scores each clip against its texts.
+
+    Args:
+        model: The scorer.
+    """
+
+    def __init__(self, model: PairScorer) -> None:
+        self.model = model
+
+    def __call__(
+        self, batch: Sequence[Prepared], device: torch.device, dtype: torch.dtype
+    ) -> list[Prediction]:
+        """Returns one row per pair."""
+        by_clip: dict[Clip, list[tuple[str, str]]] = {}
+        for work in batch:
+            if isinstance(work, PreparedFile):
+                for key, clip, text in work.pairs:
+                    by_clip.setdefault(clip, []).append((key, text))
+        return together_or_alone(self._score, list(by_clip.items()), _failed_pairs)
+
+    def _score(self, clips: Sequence[tuple[Clip, list[tuple[str, str]]]]) -> list[Prediction]:
+        rows = []
+        for clip, pairs in clips:
+            scores = self.model.score(clip, [text for _, text in pairs])
+            rows += [
+                Prediction(key, "pair", "ok", score=s, video_id=clip.video_id, path=clip.path)
+                for (key, _), s in zip(pairs, scores, strict=True)
+            ]
+        return rows
+
+
+def together_or_alone(
+    run: Callable[[Any], list[Prediction]],
+    items: Sequence[Any],
+    failed: Callable[[Any, Status, str], list[Prediction]],
+) -> list[Prediction]:
+    """Runs items together; on failure in halves, down to one; what fails alone is recorded."""
+    if not items:
+        return []
+    try:
+        return run(items)
+    except Exception as error:
+        out_of_memory = isinstance(error, torch.OutOfMemoryError | MemoryError)
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+    if len(items) == 1:
+        return failed(items[0], "oom" if out_of_memory else "model_error", reason)
+    if out_of_memory and torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    half = len(items) // 2
+    return together_or_alone(run, items[:half], failed) + together_or_alone(
+        run, items[half:], failed
+    )
+
+
+def _clip_row(clip: PreparedClip, status: Status, **extra: Any) -> Prediction:
+    return Prediction(
+        clip.key,
+        "clip",
+        status,
+        video_id=clip.clip.video_id,
+        path=clip.clip.path,
+        frame_indices=clip.frame_indices,
+        timestamps_s=clip.timestamps_s,
+        frames_wanted=clip.frames_wanted,
+        **extra,
+    )
+
+
+def _failed_clips(
+    item: tuple[PreparedFile, torch.Tensor], status: Status, reason: str
+) -> list[Prediction]:
+    alive = [clip for clip in item[0].clips if clip.status == "ok"]
+    return [_clip_row(clip, status, reason=reason) for clip in alive]
+
+
+def _failed_text(item: tuple[str, str], status: Status, reason: str) -> list[Prediction]:
+    return [Prediction(item[0], "text", status, reason=reason)]
+
+
+def _failed_pairs(
+    item: tuple[Clip, list[tuple[str, str]]], status: Status, reason: str
+) -> list[Prediction]:
+    clip, pairs = item
+    return [
+        Prediction(key, "pair", status, reason=reason, video_id=clip.video_id, path=clip.path)
+        for key, _ in pairs
+    ]

@@ -1,0 +1,181 @@
+"""From samples to the least work that answers them: each file once, each clip once, each text once.
+
+A request is answered from stored predictions: for an encoder the clip's and the text's embedding,
+for a pair scorer the pair's score. The plan knows which keys a request needs and which pieces of
+work make them; what is already stored is not planned again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from vbench.protocols import FrameEncoder, PairScorer
+from vbench.records import Answer, Clip, Prediction, Request
+
+
+class Sampler(Protocol):
+    """What the plan needs to know of a sampler."""
+
+    def digest(self) -> str:
+        """Returns a text that changes whenever the chosen frames would."""
+        ...
+
+
+@dataclass(frozen=True)
+class TextWork:
+    """Texts to embed in one go."""
+
+    texts: tuple[tuple[str, str], ...]
+    """(key, text)."""
+
+
+@dataclass(frozen=True)
+class FileWork:
+    """One file with everything that is asked of it: it is opened and decoded once."""
+
+    path: str
+    clips: tuple[tuple[str, Clip], ...]
+    """(key, clip) to embed."""
+    pairs: tuple[tuple[str, Clip, str], ...] = ()
+    """(key, clip, text) to score."""
+
+
+Work = TextWork | FileWork
+
+
+@dataclass
+class Plan:
+    """All work of a run, in a fixed order that every rank and every resumed run agrees on."""
+
+    keys: dict[Request, tuple[str, ...]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    """key → text, for encoders."""
+    files: dict[str, FileWork] = field(default_factory=dict)
+    """path → work."""
+
+    def work(
+        self, done: Collection[str], texts_per_batch: int, rank: int = 0, world: int = 1
+    ) -> list[Work]:
+        """Returns what is left for one rank: texts first, then files.
+
+        The stripe is cut from the whole plan before finished keys are dropped, so ranks that look
+        at the folder at different moments still cover everything exactly once.
+
+        Args:
+            done: Keys with a final row.
+            texts_per_batch: Texts per piece of text work.
+            rank: This process, from 0.
+            world: Number of processes.
+        """
+        mine = [item for item in list(self.texts.items())[rank::world] if item[0] not in done]
+        chunks = range(0, len(mine), texts_per_batch)
+        work: list[Work] = [TextWork(tuple(mine[i : i + texts_per_batch])) for i in chunks]
+        for file in list(self.files.values())[rank::world]:
+            clips = tuple(item for item in file.clips if item[0] not in done)
+            pairs = tuple(item for item in file.pairs if item[0] not in done)
+            if clips or pairs:
+                work.append(FileWork(file.path, clips, pairs))
+        return work
+
+    def all_keys(self) -> set[str]:
+        """Returns every key that must have a row when the run is complete."""
+        return {key for keys in self.keys.values() for key in keys}
+
+
+def plan_encoder(
+    requests: Iterable[Request], model: FrameEncoder, sampler: Sampler, precision: str
+) -> Plan:
+    """Plans a dual encoder: unique clips by file, unique texts.
+
+    Args:
+        requests: In sample order; repeated requests cost nothing.
+        model: Its identity and preprocessing enter the keys.
+        sampler: Chooses frames within each clip's span.
+        precision: The arithmetic, part of every key.
+    """
+    plan = Plan()
+    text_base = ["text", model.identity(), precision]
+    clip_base = ["clip", model.identity(), precision, sampler.digest(), model.preprocess.digest()]
+    clips: dict[str, dict[str, Clip]] = {}
+    planned: set[str] = set()
+    prints = _Fingerprints()
+    for request in dict.fromkeys(requests):
+        (clip,) = request.clips
+        clip_key = _digest(*clip_base, prints[clip.path], clip.start_s, clip.end_s)
+        text_key = _digest(*text_base, request.text)
+        if clip_key not in planned:  # the same bytes under another path are not encoded again
+            planned.add(clip_key)
+            clips.setdefault(clip.path, {})[clip_key] = clip
+        plan.texts.setdefault(text_key, request.text)
+        plan.keys[request] = (clip_key, text_key)
+    plan.files = {path: FileWork(path, tuple(of.items())) for path, of in clips.items()}
+    return plan
+
+
+def plan_pairs(requests: Iterable[Request], model: PairScorer) -> Plan:
+    """Plans a pair scorer that opens no file: one row per pair, grouped by file.
+
+    Args:
+        requests: In sample order; repeated requests cost nothing.
+        model: Its identity enters the keys.
+    """
+    plan = Plan()
+    base = ["pair", model.identity()]
+    pairs: dict[str, list[tuple[str, Clip, str]]] = {}
+    for request in dict.fromkeys(requests):
+        (clip,) = request.clips
+        key = _digest(*base, clip.video_id, clip.start_s, clip.end_s, request.text)
+        pairs.setdefault(clip.path, []).append((key, clip, request.text))
+        plan.keys[request] = (key,)
+    plan.files = {path: FileWork(path, (), tuple(of)) for path, of in pairs.items()}
+    return plan
+
+
+def answer(keys: Sequence[str], rows: Mapping[str, Prediction]) -> Answer | None:
+    """Computes a request's answer from stored rows; None while one is missing.
+
+    Two embeddings give their cosine, summed in double precision over fp32 unit vectors, so that
+    equal texts tie exactly whatever was batched with them.
+    """
+    found = [rows[key] for key in keys if key in rows]
+    if len(found) < len(keys):
+        return None
+    truncated = any(row.truncated for row in found)
+    for row in found:
+        if row.status != "ok":
+            return Answer(row.status, reason=row.reason, truncated=truncated)
+    vectors = [np.asarray(row.embedding, dtype=np.float64) for row in found if row.score is None]
+    value = float(np.dot(*vectors)) if vectors else found[0].score
+    return Answer("ok", value if value is not None else math.nan, truncated=truncated)
+
+
+def fingerprint(path: str) -> str:
+    """Returns a hash of a file's bytes or of all files of a folder; its path if unreadable."""
+    try:
+        place = Path(path)
+        if not place.is_dir():
+            with place.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+        entries = sorted(entry for entry in place.iterdir() if entry.is_file())
+        return _digest(*((entry.name, fingerprint(str(entry))) for entry in entries))
+    except OSError:
+        return f"unreadable: {path}"
+
+
+class _Fingerprints(dict[str, str]):
+    def __missing__(self, path: str) -> str:
+        self[path] = fingerprint(path)
+        return self[path]
+
+
+def _digest(*parts: object) -> str:
+    text = json.dumps(parts, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

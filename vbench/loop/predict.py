@@ -1,0 +1,121 @@
+"""Lightning's predict loop around a model: devices, ranks and precision."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import lightning
+import torch
+
+from vbench.errors import ConfigError, ModelError
+from vbench.loop.ask import Ask
+from vbench.loop.data import Prepared
+from vbench.loop.settings import TrainerSettings
+from vbench.records import Prediction
+
+WEIGHT_DTYPES = {
+    "32-true": torch.float32,
+    "bf16-true": torch.bfloat16,
+    "16-true": torch.float16,
+    "bf16-mixed": torch.float32,
+    "16-mixed": torch.float32,
+}
+"""What the weights must be in under each of Lightning's precisions."""
+
+
+def make_trainer(settings: TrainerSettings) -> lightning.Trainer:
+    """Builds a quiet Trainer that predicts and nothing else.
+
+    Args:
+        settings: conf/trainer.
+
+    Raises:
+        ConfigError: This machine lacks what the settings ask for.
+    """
+    many = settings.devices * settings.num_nodes > 1
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="lightning")
+            return lightning.Trainer(
+                accelerator=settings.accelerator,
+                devices=settings.devices,
+                num_nodes=settings.num_nodes,
+                precision=settings.precision,
+                strategy="ddp" if many else "auto",
+                use_distributed_sampler=False,
+                logger=False,
+                enable_checkpointing=False,
+                enable_progress_bar=False,
+                enable_model_summary=False,
+            )
+    except (lightning.fabric.utilities.exceptions.MisconfigurationException, ValueError) as error:
+        raise ConfigError(
+            "the trainer cannot be set up on this machine",
+            where=f"trainer.accelerator={settings.accelerator} trainer.devices={settings.devices}",
+            why=" ".join(str(error).split()),
+            mend="use trainer=cpu, or as many devices as there are",
+        ) from error
+
+
+class Predictor(lightning.LightningModule):
+    """A model in the loop's clothes.
+
+    Args:
+        ask: Puts prepared work to the model.
+        weights: The model's weights, None for a model without; Lightning moves and casts them.
+        precision: What `trainer.precision` promised.
+    """
+
+    def __init__(self, ask: Ask, weights: torch.nn.Module | None, precision: str) -> None:
+        super().__init__()
+        self.ask = ask
+        self.weights = weights
+        self.weight_dtype = WEIGHT_DTYPES[precision]
+        self.promise = f"trainer.precision={precision}"
+
+    def on_predict_start(self) -> None:
+        """Reads the dtype back from the weights.
+
+        Raises:
+            ModelError: Weights are not in the dtype that the precision promises.
+        """
+        found = {weight.dtype for weight in self.parameters() if weight.is_floating_point()}
+        if found - {self.weight_dtype}:
+            raise ModelError(
+                f"weights are {', '.join(sorted(map(str, found)))}, not {self.weight_dtype}",
+                where=self.promise,
+                why="the model kept a dtype of its own",
+                mend="choose the precision that the checkpoint supports",
+            )
+
+    def transfer_batch_to_device(self, batch: Any, device: torch.device, index: int) -> Any:
+        """Leaves items where they are: frames move in chunks, when they are encoded."""
+        return batch
+
+    def predict_step(self, batch: list[Prepared], batch_idx: int = 0) -> list[Prediction]:
+        """Answers a batch of work under the trainer's precision."""
+        return self.ask(batch, self.device, self.weight_dtype)
+
+
+def predict(
+    trainer: lightning.Trainer,
+    predictor: Predictor,
+    loader: Any,
+    callbacks: Sequence[lightning.Callback],
+) -> None:
+    """Runs the loop on this rank and waits for the others; answers go to the writer only.
+
+    Args:
+        trainer: From `make_trainer`.
+        predictor: The model in its loop clothes.
+        loader: A DataLoader over WorkDataset.
+        callbacks: The prediction writer and the progress display.
+    """
+    trainer.callbacks.extend(callbacks)
+    with warnings.catch_warnings():
+        # Lightning advises more workers whatever the item is; the loader's number is deliberate.
+        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+        trainer.predict(predictor, loader, return_predictions=False)
+    trainer.strategy.barrier("all ranks have written their shards")

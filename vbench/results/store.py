@@ -1,0 +1,215 @@
+"""The run folder: the one truth about a run, readable with pandas or duckdb alone.
+
+    config.yaml  environment.json  status.json   what was asked, where it ran, how far it got
+    predictions/*.parquet                        one row per stored result, written as they come
+    records.parquet  summary.json  tables/       one row per sample, the estimates, the tables
+    frames/<key>.jpg                             the frames the model saw, when a logger shows them
+
+Every file appears under its final name complete or not at all (written aside, then renamed).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+
+from vbench.errors import RunError
+from vbench.records import FINAL, Prediction
+
+PREDICTION_SCHEMA = pa.schema(
+    [
+        ("key", pa.string()),
+        ("kind", pa.string()),
+        ("status", pa.string()),
+        ("embedding", pa.list_(pa.float32())),
+        ("score", pa.float64()),
+        ("reason", pa.string()),
+        ("video_id", pa.string()),
+        ("path", pa.string()),
+        ("frame_indices", pa.list_(pa.int32())),
+        ("timestamps_s", pa.list_(pa.float64())),
+        ("frames_wanted", pa.int32()),
+        ("truncated", pa.bool_()),
+    ]
+)
+
+
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Calls `write` with a temporary path beside `path`, then renames it into place.
+
+    Raises:
+        RunError: The disk is full or the folder cannot be written.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(aside)
+        aside.replace(path)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        raise RunError(
+            "cannot write to the run folder",
+            where=str(path),
+            why=str(error),
+            mend="free space or permissions, then type the same command again: it resumes",
+        ) from error
+
+
+def write_json(path: Path, value: object) -> None:
+    """Writes strict JSON (no NaN), indented, atomically."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, lambda aside: aside.write_text(text + "\n", encoding="utf-8"))
+
+
+class RunFolder:
+    """One run's folder. Safe for many writers of predictions and one writer of everything else."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seen: set[str] = set()
+
+    @property
+    def frames(self) -> Path:
+        """Where frame strips lie, one JPEG per clip key."""
+        return self.path / "frames"
+
+    def write_predictions(self, rows: Iterable[Prediction], rank: int = 0) -> None:
+        """Writes rows as one new shard; an empty batch writes nothing."""
+        columns: dict[str, list[Any]] = {name: [] for name in PREDICTION_SCHEMA.names}
+        for row in rows:
+            for name, values in columns.items():
+                values.append(getattr(row, name))
+        if columns["key"]:
+            table = pa.table(columns, schema=PREDICTION_SCHEMA)
+            shard = f"{time.time_ns():019d}-{rank:04d}-{uuid.uuid4().hex[:8]}.parquet"
+            write_atomically(
+                self.path / "predictions" / shard, lambda aside: pq.write_table(table, aside)
+            )
+
+    def new_predictions(self) -> dict[str, Prediction]:
+        """Returns the rows of shards not read before by this object, the best row of each key.
+
+        Raises:
+            RunError: A shard is unreadable.
+        """
+        rows: dict[str, Prediction] = {}
+        for shard in sorted((self.path / "predictions").glob("[!.]*.parquet")):
+            if shard.name not in self._seen:
+                self._seen.add(shard.name)
+                for row in _read_shard(shard):
+                    merge(rows, row)
+        return rows
+
+    def write_status(self, state: str, **details: object) -> None:
+        """Notes how far the run got; `state` is running, done, failed or interrupted."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        write_json(self.path / "status.json", {"state": state, "updated": now, **details})
+
+
+def merge(rows: dict[str, Prediction], row: Prediction) -> None:
+    """Adds a row, keeping a final one over one that is to be tried again, else the newer."""
+    known = rows.get(row.key)
+    if known is None or known.status not in FINAL:
+        rows[row.key] = row
+
+
+def _read_shard(shard: Path) -> Iterable[Prediction]:
+    try:
+        table = pq.read_table(shard, schema=PREDICTION_SCHEMA)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise RunError(
+            "a shard of stored predictions cannot be read",
+            where=str(shard),
+            why=str(error).splitlines()[0],
+            mend="delete that one file and type the same command again: only its rows are redone",
+        ) from error
+    embeddings = table["embedding"].combine_chunks()
+    flat = embeddings.values.to_numpy(zero_copy_only=False)
+    bounds = embeddings.offsets.to_numpy()
+    for i, row in enumerate(table.drop_columns(["embedding"]).to_pylist()):
+        row["frame_indices"] = tuple(row["frame_indices"])
+        row["timestamps_s"] = tuple(row["timestamps_s"])
+        vector = flat[bounds[i] : bounds[i + 1]].astype(np.float32)
+        yield Prediction(embedding=vector if len(vector) else None, **row)
+
+
+def open_run(
+    path: Path,
+    config: Mapping[str, object],
+    identity: Callable[[Mapping[str, object]], Mapping[str, object]],
+    *,
+    fresh: bool = False,
+) -> RunFolder:
+    """Creates a run folder, or continues the one that is there.
+
+    Args:
+        path: The folder.
+        config: The whole resolved configuration, plain and nested.
+        identity: Reduces a configuration to its settings that can change a score, flattened:
+            `{"sampler.num_frames": 8, …}`.
+        fresh: Discard what an earlier run left there.
+
+    Raises:
+        RunError: The folder holds something else than a run, or a run with other settings.
+    """
+    known_file = path / "config.yaml"
+    if path.exists() and not path.is_dir():
+        raise RunError("run_dir is not a folder", where=str(path), mend="choose another run_dir")
+    if fresh and known_file.exists():
+        _discard(path)
+    if known_file.exists():
+        known = yaml.safe_load(known_file.read_text(encoding="utf-8"))
+        _check_same(path, identity(known), identity(config))
+    elif path.exists() and any(not entry.name.startswith(".") for entry in path.iterdir()):
+        raise RunError(
+            "run_dir holds files that are not a vbench run",
+            where=str(path),
+            mend="choose an empty or new folder; vbench never overwrites what it did not write",
+        )
+    text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
+    write_atomically(known_file, lambda aside: aside.write_text(text, encoding="utf-8"))
+    return RunFolder(path)
+
+
+def _check_same(path: Path, known: Mapping[str, object], wanted: Mapping[str, object]) -> None:
+    missing = object()
+    keys = sorted(
+        key
+        for key in known.keys() | wanted.keys()
+        if known.get(key, missing) != wanted.get(key, missing)
+    )
+    if keys:
+        shown = [f"{key}: {known.get(key, '-')} there, {wanted.get(key, '-')} now" for key in keys]
+        more = f" … and {len(keys) - 8} more" if len(keys) > 8 else ""
+        raise RunError(
+            "run_dir holds a run with other settings",
+            where=str(path),
+            why="; ".join(shown[:8]) + more,
+            mend="choose another run_dir, or discard the old run with fresh=true",
+        )
+
+
+_OURS = (
+    "config.yaml", "environment.json", "status.json", "records.parquet",
+    "summary.json", "report.html", "predictions", "tables", "frames", "wandb", ".hydra",
+)  # fmt: skip
+
+
+def _discard(path: Path) -> None:
+    for name in _OURS:
+        entry = path / name
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink(missing_ok=True)

@@ -1,0 +1,157 @@
+"""Weights & Biases as a mirror: it may be offline, off or broken, and the run goes on.
+
+While the run lasts, completed samples are appended to an INCREMENTAL table; at the end one full table
+with the frames the model saw is logged (an artifact of its own), and the estimates as summary values.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, Literal, ParamSpec
+
+COLUMNS = (
+    "test", "sample_id", "video_id", "cluster", "texts", "target", "scores", "outcome", "status",
+    "reason",
+)  # fmt: skip
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class WandbSettings:
+    """conf/logger/wandb.yaml."""
+
+    project: str = "vbench"
+    entity: str | None = None
+    group: str | None = None
+    tags: tuple[str, ...] = ()
+    mode: Literal["auto", "online", "offline"] = "auto"
+    """auto: online where an API key is at hand, else offline."""
+    max_rows: int = 200_000
+    """Rows of the final table; W&B shows no more than this many."""
+
+
+def _never_fatal(
+    method: Callable[Concatenate[WandbMirror, P], None],
+) -> Callable[Concatenate[WandbMirror, P], None]:
+    @wraps(method)
+    def guarded(self: WandbMirror, *args: P.args, **kwargs: P.kwargs) -> None:
+        if self.broken:
+            return
+        try:
+            method(self, *args, **kwargs)
+        except Exception as error:
+            self.broken = True
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            sys.stderr.write(f"wandb: mirroring stopped, the run goes on locally ({reason})\n")
+
+    return guarded
+
+
+class WandbMirror:
+    """One W&B run that mirrors one run folder.
+
+    Args:
+        settings: conf/logger/wandb.yaml.
+    """
+
+    def __init__(self, settings: WandbSettings) -> None:
+        self.settings = settings
+        self.broken = False
+        self.run: Any = None
+        self.live: Any = None
+
+    @_never_fatal
+    def start(self, folder: Path, run_id: str, name: str, config: Mapping[str, object]) -> None:
+        """Opens the W&B run.
+
+        Args:
+            folder: The run folder; W&B's files lie in its wandb/.
+            run_id: The run's identity, also W&B's.
+            name: What W&B shows.
+            config: Flattened settings, one column each.
+        """
+        import wandb
+
+        folder.mkdir(parents=True, exist_ok=True)
+        # W&B would stage table artifacts in the home folder, which may be small or read-only.
+        os.environ.setdefault("WANDB_DATA_DIR", str(folder.resolve() / "wandb"))
+        self.run = wandb.init(
+            project=self.settings.project,
+            entity=self.settings.entity,
+            group=self.settings.group,
+            tags=list(self.settings.tags),
+            mode=self._mode(wandb),
+            dir=str(folder),
+            id=run_id,
+            name=name,
+            config=dict(config),
+            resume="allow",
+            settings=wandb.Settings(silent=True, console="off"),
+        )
+        self.live = wandb.Table(columns=list(COLUMNS), log_mode="INCREMENTAL")
+
+    @_never_fatal
+    def add(self, records: Sequence[Mapping[str, object]]) -> None:
+        """Appends completed samples to the live table."""
+        for record in records:
+            self.live.add_data(*_cells(record))
+        if records:
+            self.run.log({"samples_live": self.live})
+
+    @_never_fatal
+    def finish(
+        self,
+        records: Sequence[Mapping[str, object]],
+        estimates: Mapping[str, Mapping[str, object]],
+        strips: Path,
+    ) -> None:
+        """Logs the full table and the estimates, and closes the W&B run.
+
+        Args:
+            records: Every sample of the run.
+            estimates: By test, as in summary.json.
+            strips: The folder of frame strips, named by clip key.
+        """
+        import wandb
+
+        table = wandb.Table(columns=["frames", *COLUMNS])
+        shown = records[: self.settings.max_rows]
+        for record in shown:
+            table.add_data(_strip(wandb, record, strips), *_cells(record))
+        if len(shown) < len(records):
+            sys.stderr.write(f"wandb: {len(shown)} of {len(records)} rows mirrored (max_rows)\n")
+        self.run.log({"samples": table})
+        for test, estimate in estimates.items():
+            for field, value in estimate.items():
+                self.run.summary[f"{test}/{field}"] = value
+        self.run.finish(quiet=True)
+
+    @_never_fatal
+    def fail(self) -> None:
+        """Closes the W&B run as failed."""
+        self.run.finish(exit_code=1, quiet=True)
+
+    def _mode(self, wandb: Any) -> Literal["online", "offline"]:
+        if self.settings.mode != "auto":
+            return self.settings.mode
+        return "online" if wandb.api.api_key else "offline"
+
+
+def _cells(record: Mapping[str, Any]) -> list[object]:
+    """Flattens lists to text, so that every column has one type whatever the test."""
+    flat = dict(record)
+    flat["texts"] = " | ".join(record["texts"])
+    flat["scores"] = " ".join(f"{score:.6g}" for score in record["scores"])
+    return [flat[column] for column in COLUMNS]
+
+
+def _strip(wandb: Any, record: Mapping[str, Any], strips: Path) -> object:
+    files = [strips / f"{key}.jpg" for key in record["clip_keys"] if key]
+    existing = [file for file in files if file.exists()]
+    return wandb.Image(str(existing[0])) if existing else None
