@@ -108,7 +108,7 @@ class ToyClip:
     """All the facts of a clip; what it looks like follows from them and its name."""
 
     video_id: str
-    """`v_<11 characters>_seg_<start>_<end>`, as VidSitu names clips; says nothing of its content."""
+    """`v_<11 characters>_seg_<start>_<end>`, as VidSitu names clips; says nothing about it."""
     cast: tuple[str, ...]
     """The two or three characters, all in sight all the time, each an agent at least once."""
     events: tuple[ToyEvent, ...]
