@@ -76,11 +76,13 @@ class AskFrameEncoder:
         starts = range(0, len(pixels), self.frames_per_batch)
         chunks = [pixels[start : start + self.frames_per_batch] for start in starts]
         frames = torch.cat([self.model.embed_frames(chunk.to(device, dtype)) for chunk in chunks])
-        rows = []
-        for (file, _), block in zip(files, frames.split([len(b) for _, b in files]), strict=True):
+        rows, start = [], 0
+        for file, block in files:
+            own = frames[start : start + len(block)]
+            start += len(block)
             for clip in file.clips:
                 if clip.status == "ok":
-                    vector = self.model.pool(block[list(clip.rows)]).float().cpu().numpy()
+                    vector = self.model.pool(own[list(clip.rows)]).float().cpu().numpy()
                     rows.append(_clip_row(clip, "ok", embedding=vector))
         return rows
 

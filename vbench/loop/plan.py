@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-
 from vbench.protocols import FrameEncoder, PairScorer
-from vbench.records import Answer, Clip, Prediction, Request
+from vbench.records import Clip, Request
 
 
 class Sampler(Protocol):
@@ -137,24 +134,6 @@ def plan_pairs(requests: Iterable[Request], model: PairScorer) -> Plan:
         plan.keys[request] = (key,)
     plan.files = {path: FileWork(path, (), tuple(of)) for path, of in pairs.items()}
     return plan
-
-
-def answer(keys: Sequence[str], rows: Mapping[str, Prediction]) -> Answer | None:
-    """Computes a request's answer from stored rows; None while one is missing.
-
-    Two embeddings give their cosine, summed in double precision over fp32 unit vectors, so that
-    equal texts tie exactly whatever was batched with them.
-    """
-    found = [rows[key] for key in keys if key in rows]
-    if len(found) < len(keys):
-        return None
-    truncated = any(row.truncated for row in found)
-    for row in found:
-        if row.status != "ok":
-            return Answer(row.status, reason=row.reason, truncated=truncated)
-    vectors = [np.asarray(row.embedding, dtype=np.float64) for row in found if row.score is None]
-    value = float(np.dot(*vectors)) if vectors else found[0].score
-    return Answer("ok", value if value is not None else math.nan, truncated=truncated)
 
 
 def fingerprint(path: str) -> str:

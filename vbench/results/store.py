@@ -166,11 +166,10 @@ def open_run(
     known_file = path / "config.yaml"
     if path.exists() and not path.is_dir():
         raise RunError("run_dir is not a folder", where=str(path), mend="choose another run_dir")
-    if fresh and known_file.exists():
+    if known_file.exists() and fresh:
         _discard(path)
-    if known_file.exists():
-        known = yaml.safe_load(known_file.read_text(encoding="utf-8"))
-        _check_same(path, identity(known), identity(config))
+    elif known_file.exists():
+        _check_same(path, identity(read_config(path)), identity(config))
     elif path.exists() and any(not entry.name.startswith(".") for entry in path.iterdir()):
         raise RunError(
             "run_dir holds files that are not a vbench run",
@@ -180,6 +179,25 @@ def open_run(
     text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
     write_atomically(known_file, lambda aside: aside.write_text(text, encoding="utf-8"))
     return RunFolder(path)
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Returns the configuration a run folder was written with.
+
+    Raises:
+        RunError: There is none, or it is damaged.
+    """
+    file = path / "config.yaml"
+    try:
+        config = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise RunError(
+            "not a run folder, or its config.yaml is damaged",
+            where=str(file),
+            why=" ".join(str(error).split()),
+            mend="name a folder that `vbench evaluate` wrote",
+        ) from error
+    return dict(config)
 
 
 def _check_same(path: Path, known: Mapping[str, object], wanted: Mapping[str, object]) -> None:

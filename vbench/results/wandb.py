@@ -1,7 +1,7 @@
 """Weights & Biases as a mirror: it may be offline, off or broken, and the run goes on.
 
-While the run lasts, completed samples are appended to an INCREMENTAL table; at the end one full table
-with the frames the model saw is logged (an artifact of its own), and the estimates as summary values.
+While the run lasts, completed samples are appended to an INCREMENTAL table; at the end one full
+table with the frames the model saw is logged, and the estimates as summary values.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec
 
@@ -39,8 +38,7 @@ class WandbSettings:
 def _never_fatal(
     method: Callable[Concatenate[WandbMirror, P], None],
 ) -> Callable[Concatenate[WandbMirror, P], None]:
-    @wraps(method)
-    def guarded(self: WandbMirror, *args: P.args, **kwargs: P.kwargs) -> None:
+    def guarded(self: WandbMirror, /, *args: P.args, **kwargs: P.kwargs) -> None:
         if self.broken:
             return
         try:

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from vbench.errors import DecodeError
+from vbench.loop.data import PreparedFile, WorkDataset, write_strip
+from vbench.loop.plan import FileWork, TextWork
+from vbench.records import Clip
+
+
+@dataclass
+class Picked:
+    indices: tuple[int, ...]
+    timestamps_s: tuple[float, ...]
+    wanted: int
+
+
+@dataclass
+class FakeSource:
+    """Twelve frames; frame i is filled with i. Some of them may be rotten."""
+
+    rotten: frozenset[int] = frozenset()
+    reads: list[list[int]] = field(default_factory=list)
+
+    def pick(self, clip: Clip, sampler: object) -> Picked:
+        end = 12 if clip.end_s is None else min(12, int(clip.end_s))
+        indices = tuple(range(int(clip.start_s), end, 2))
+        if not indices:
+            raise DecodeError("no frame lies within the span", why="the file is shorter")
+        return Picked(indices, tuple(float(i) for i in indices), len(indices))
+
+    def read(self, indices: Sequence[int]) -> dict[int, np.ndarray]:
+        self.reads.append(list(indices))
+        if self.rotten & set(indices):
+            raise DecodeError("a frame cannot be decoded", why="rotten")
+        return {i: np.full((8, 8, 3), i, np.uint8) for i in indices}
+
+
+class Mean:
+    def __call__(self, frames: Sequence[np.ndarray]) -> torch.Tensor:
+        return torch.tensor(np.stack([f.mean() for f in frames])).float().reshape(-1, 1, 1, 1)
+
+    def digest(self) -> str:
+        return "mean"
+
+
+def prepare(source: FakeSource, *clips: Clip, strips: Path | None = None) -> PreparedFile:
+    work = FileWork("f.mp4", tuple((f"k{i}", clip) for i, clip in enumerate(clips)))
+    dataset = WorkDataset([work], lambda path: source, None, Mean(), strips)
+    (prepared,) = [dataset[i] for i in range(len(dataset))]
+    assert isinstance(prepared, PreparedFile)
+    return prepared
+
+
+def test_overlapping_clips_read_the_union_once() -> None:
+    source = FakeSource()
+    prepared = prepare(source, Clip("v", "f"), Clip("v", "f", 0, 4), Clip("v", "f", 6, 10))
+    assert source.reads == [[0, 2, 4, 6, 8, 10]]
+    assert prepared.pixels is not None
+    assert prepared.pixels.flatten().tolist() == [0, 2, 4, 6, 8, 10]
+    seen = [[prepared.pixels[row].item() for row in clip.rows] for clip in prepared.clips]
+    assert seen == [[0, 2, 4, 6, 8, 10], [0, 2], [6, 8]]
+
+
+def test_an_empty_span_fails_its_own_clip_only() -> None:
+    prepared = prepare(FakeSource(), Clip("v", "f", 50, 60), Clip("v", "f", 0, 4))
+    assert [clip.status for clip in prepared.clips] == ["decode_error", "ok"]
+    assert prepared.clips[0].reason == "no frame lies within the span: the file is shorter"
+
+
+def test_a_rotten_frame_fails_the_clips_that_want_it() -> None:
+    prepared = prepare(FakeSource(frozenset({8})), Clip("v", "f", 0, 4), Clip("v", "f", 6, 10))
+    assert [clip.status for clip in prepared.clips] == ["ok", "decode_error"]
+    assert prepared.pixels is not None
+    assert prepared.pixels.flatten().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("error", [DecodeError("bad file"), RuntimeError("av\nexploded")])
+def test_a_file_that_does_not_open_fails_all_its_clips_in_one_line(error: Exception) -> None:
+    def refuse(path: str) -> FakeSource:
+        raise error
+
+    work = FileWork("f.mp4", (("a", Clip("v", "f")), ("b", Clip("v", "f", 0, 4))))
+    prepared = WorkDataset([work], refuse, None, Mean(), None)[0]
+    assert isinstance(prepared, PreparedFile)
+    assert [clip.status for clip in prepared.clips] == ["decode_error"] * 2
+    assert prepared.pixels is None
+    assert all(clip.reason and "\n" not in clip.reason for clip in prepared.clips)
+
+
+def test_no_file_is_opened_for_a_model_without_frames() -> None:
+    def refuse(path: str) -> FakeSource:
+        raise AssertionError("opened")
+
+    pairs = (("k", Clip("v", "f"), "text"),)
+    dataset = WorkDataset(
+        [FileWork("f", (), pairs), TextWork((("t", "x"),))], refuse, None, None, None
+    )
+    prepared = dataset[0]
+    assert isinstance(prepared, PreparedFile)
+    assert prepared.pairs == pairs
+    assert dataset[1] is dataset.work[1]
+
+
+def test_strip_shows_the_frames_in_order(tmp_path: Path) -> None:
+    prepare(FakeSource(), Clip("v", "f"), strips=tmp_path)
+    with Image.open(tmp_path / "k0.jpg") as strip:
+        assert strip.size == (6 * 72, 72)
+        greys = [strip.getpixel((72 * i + 36, 36))[0] for i in range(6)]  # type: ignore[index]
+    assert greys == sorted(greys)
+
+
+def test_strip_of_many_frames_stays_small(tmp_path: Path) -> None:
+    write_strip([np.zeros((10, 20, 3), np.uint8)] * 500, tmp_path / "s.jpg")
+    with Image.open(tmp_path / "s.jpg") as strip:
+        assert strip.width == 20 * 144

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vbench.errors import RunError
+from vbench.records import Prediction
+from vbench.results.store import RunFolder, merge, open_run, write_atomically
+
+
+def same(config: Mapping[str, object]) -> Mapping[str, object]:
+    return {key: value for key, value in config.items() if key != "loader"}
+
+
+CLIP = Prediction(
+    "k1", "clip", "ok", embedding=np.array([0.6, 0.8], np.float32), video_id="v", path="v.mp4",
+    frame_indices=(0, 12), timestamps_s=(0.0, 0.5), frames_wanted=3,
+)  # fmt: skip
+PAIR = Prediction("k2", "pair", "ok", score=0.1)
+BROKEN = Prediction("k3", "clip", "decode_error", reason="no video stream", path="w.mp4")
+
+
+def test_predictions_survive_the_disk(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write_predictions([CLIP, PAIR])
+    folder.write_predictions([BROKEN], rank=1)
+    rows = RunFolder(tmp_path).new_predictions()
+    assert list(rows) == ["k1", "k2", "k3"]
+    np.testing.assert_array_equal(rows["k1"].embedding, CLIP.embedding)
+    assert rows["k1"].frame_indices == (0, 12)
+    assert rows["k1"].timestamps_s == (0.0, 0.5)
+    assert (rows["k2"].score, rows["k2"].embedding) == (0.1, None)
+    assert (rows["k3"].status, rows["k3"].reason) == ("decode_error", "no video stream")
+
+
+def test_a_shard_is_read_once(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write_predictions([PAIR])
+    assert list(folder.new_predictions()) == ["k2"]
+    assert folder.new_predictions() == {}
+    folder.write_predictions([BROKEN])
+    assert list(folder.new_predictions()) == ["k3"]
+
+
+def test_shards_are_plain_parquet(tmp_path: Path) -> None:
+    RunFolder(tmp_path).write_predictions([CLIP, PAIR])
+    table = pd.read_parquet(tmp_path / "predictions")
+    assert list(table["key"]) == ["k1", "k2"]
+
+
+def test_nothing_is_written_for_nothing(tmp_path: Path) -> None:
+    RunFolder(tmp_path).write_predictions([])
+    assert not (tmp_path / "predictions").exists()
+
+
+def test_a_half_written_shard_is_invisible(tmp_path: Path) -> None:
+    def die(aside: Path) -> None:
+        aside.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(RunError, match="No space left") as caught:
+        write_atomically(tmp_path / "predictions" / "x.parquet", die)
+    assert "resumes" in caught.value.mend
+    assert RunFolder(tmp_path).new_predictions() == {}
+    assert list((tmp_path / "predictions").iterdir()) == []
+
+
+def test_a_broken_shard_is_named(tmp_path: Path) -> None:
+    (tmp_path / "predictions").mkdir()
+    (tmp_path / "predictions" / "1.parquet").write_bytes(b"garbage")
+    with pytest.raises(RunError) as caught:
+        RunFolder(tmp_path).new_predictions()
+    assert "1.parquet" in caught.value.where
+
+
+def test_a_final_row_is_never_replaced_by_a_failure() -> None:
+    ok = Prediction("k", "pair", "ok", score=1.0)
+    failed = Prediction("k", "pair", "model_error")
+    for order in ([ok, failed], [failed, ok]):
+        rows: dict[str, Prediction] = {}
+        for row in order:
+            merge(rows, row)
+        assert rows["k"] is ok
+
+
+def test_continuing_needs_the_same_settings(tmp_path: Path) -> None:
+    config = {"sampler.num_frames": 8, "limit": None, "loader": 1}
+    open_run(tmp_path / "run", config, same)
+    open_run(tmp_path / "run", config | {"loader": 2}, same)  # cannot change a score
+    with pytest.raises(RunError) as caught:
+        open_run(tmp_path / "run", config | {"sampler.num_frames": 4}, same)
+    assert "sampler.num_frames: 8 there, 4 now" in caught.value.why
+    assert "limit" not in caught.value.why
+
+
+def test_fresh_discards_the_old_run_but_nothing_else(tmp_path: Path) -> None:
+    folder = open_run(tmp_path, {"a": 1}, same)
+    folder.write_predictions([PAIR])
+    (tmp_path / "notes.txt").write_text("mine")
+    folder = open_run(tmp_path, {"a": 2}, same, fresh=True)
+    assert folder.new_predictions() == {}
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_foreign_files_are_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(RunError, match="not a vbench run"):
+        open_run(tmp_path, {"a": 1}, same, fresh=True)
+    with pytest.raises(RunError, match="not a folder"):
+        open_run(tmp_path / "thesis.tex", {"a": 1}, same)
+
+
+def test_status_is_strict_json(tmp_path: Path) -> None:
+    RunFolder(tmp_path).write_status("running", requests=3)
+    status = json.loads((tmp_path / "status.json").read_text())
+    assert (status["state"], status["requests"]) == ("running", 3)

@@ -1,0 +1,127 @@
+"""From stored rows back to scores. Needs no model: a finished run can be scored again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from vbench.errors import RunError
+from vbench.records import FINAL, Answer, Prediction, Request, Sample, Score
+from vbench.results.store import RunFolder, merge
+
+
+class Scorer(Protocol):
+    """Fills a sample's matrix from its answers."""
+
+    def score(self, sample: Sample, answers: Sequence[Answer]) -> Score:
+        """Returns the scored sample."""
+        ...
+
+
+def answer(keys: Sequence[str], rows: Mapping[str, Prediction]) -> Answer | None:
+    """Computes a request's answer from stored rows; None while one is missing.
+
+    Two embeddings give their cosine, summed in double precision over fp32 unit vectors, so that
+    equal texts tie exactly whatever was batched with them.
+
+    Args:
+        keys: The rows a request needs: a clip's and a text's, or a pair's.
+        rows: Stored rows by key.
+    """
+    found = [rows[key] for key in keys if key in rows]
+    if len(found) < len(keys):
+        return None
+    truncated = any(row.truncated for row in found)
+    for row in found:
+        if row.status != "ok":
+            return Answer(row.status, reason=row.reason, truncated=truncated)
+    vectors = [np.asarray(row.embedding, dtype=np.float64) for row in found if row.score is None]
+    value = float(np.dot(*vectors)) if vectors else found[0].score
+    return Answer("ok", math.nan if value is None else value, truncated=truncated)
+
+
+class Tally:
+    """Which samples are complete, and their scores.
+
+    Args:
+        folder: The run folder.
+        asked: Each sample with its requests, in the dataset's order.
+        keys: The rows each request needs.
+        scorer: Fills a sample's matrix.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        asked: Sequence[tuple[Sample, Sequence[Request]]],
+        keys: Mapping[Request, Sequence[str]],
+        scorer: Scorer,
+    ) -> None:
+        self.folder = folder
+        self.asked = asked
+        self.keys = keys
+        self.scorer = scorer
+        self.rows: dict[str, Prediction] = {}
+        self._pending = list(asked)
+
+    def read(self) -> None:
+        """Takes in rows written since the last look."""
+        for row in self.folder.new_predictions().values():
+            merge(self.rows, row)
+
+    def done(self) -> set[str]:
+        """Returns the keys that need no more work."""
+        return {key for key, row in self.rows.items() if row.status in FINAL}
+
+    def newly_complete(self) -> list[Score]:
+        """Reads, and returns samples that became final since the last call."""
+        self.read()
+        complete, pending = [], []
+        for sample, requests in self._pending:
+            score = self._score(sample, requests)
+            if score is not None and score.status in FINAL:
+                complete.append(score)
+            else:
+                pending.append((sample, requests))
+        self._pending = pending
+        return complete
+
+    def scores(self) -> list[Score]:
+        """Reads, and returns every sample's score.
+
+        Raises:
+            RunError: Some request has no row at all.
+        """
+        self.read()
+        scores = [self._score(sample, requests) for sample, requests in self.asked]
+        complete = [score for score in scores if score is not None]
+        if len(complete) < len(scores):
+            raise RunError(
+                f"{len(scores) - len(complete)} of {len(scores)} samples are not answered yet",
+                where=str(self.folder.path),
+                why="a process ended before its share was done",
+                mend="type the same command again: it asks only what is missing",
+            )
+        return complete
+
+    def clip_rows(self, requests: Sequence[Request]) -> dict[object, Prediction]:
+        """Returns the stored clip row behind each clip of the requests."""
+        found: dict[object, Prediction] = {}
+        for request in requests:
+            for row in (self.rows[key] for key in self.keys[request] if key in self.rows):
+                if row.kind == "clip":
+                    found[request.clips[0]] = row
+        return found
+
+    def failures(self) -> list[Prediction]:
+        """Returns the rows that are not ok, in a stable order."""
+        wanted = {key: None for keys in self.keys.values() for key in keys}
+        return [self.rows[key] for key in wanted if self.rows[key].status != "ok"]
+
+    def _score(self, sample: Sample, requests: Sequence[Request]) -> Score | None:
+        answers = [answer(self.keys[request], self.rows) for request in requests]
+        given = [one for one in answers if one is not None]
+        return self.scorer.score(sample, given) if len(given) == len(answers) else None

@@ -1,0 +1,58 @@
+"""A finished run, as Python sees it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vbench.errors import RunError
+from vbench.results.store import read_config
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder with its summary."""
+
+    path: Path
+    config: dict[str, Any]
+    """As composed and resolved."""
+    summary: dict[str, Any]
+    """`tests`: estimates by test; `coverage`: n, answered, failed."""
+
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        """One row per (test, sample_id)."""
+        import pandas as pd
+
+        return pd.read_parquet(self.path / "records.parquet")
+
+    @property
+    def exit_code(self) -> int:
+        """0: everything was answered; 3: failures are recorded."""
+        return 3 if self.summary["coverage"]["failed"] else 0
+
+
+def load_run(path: str | Path) -> Run:
+    """Reads a finished run.
+
+    Args:
+        path: The run folder.
+
+    Raises:
+        RunError: It is no run folder, or the run is not finished.
+    """
+    folder = Path(path)
+    config = read_config(folder)
+    if not (folder / "summary.json").is_file():
+        raise RunError(
+            "the run is not finished", where=str(folder), why="it has no summary.json",
+            mend="type its command again: it resumes",
+        )  # fmt: skip
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    return Run(folder, config, summary)
