@@ -6,12 +6,14 @@ table with the frames the model saw is logged, and the estimates as summary valu
 
 from __future__ import annotations
 
+import netrc
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec
+from urllib.parse import urlsplit
 
 COLUMNS = (
     "test", "sample_id", "video_id", "cluster", "texts", "target", "scores", "outcome", "status",
@@ -84,7 +86,7 @@ class WandbMirror:
             entity=self.settings.entity,
             group=self.settings.group,
             tags=list(self.settings.tags),
-            mode=self._mode(wandb),
+            mode=self._mode(),
             dir=str(folder),
             id=run_id,
             name=name,
@@ -128,17 +130,28 @@ class WandbMirror:
         for test, estimate in estimates.items():
             for field, value in estimate.items():
                 self.run.summary[f"{test}/{field}"] = value
-        self.run.finish(quiet=True)
+        self.run.finish()
 
     @_never_fatal
     def fail(self) -> None:
         """Closes the W&B run as failed."""
-        self.run.finish(exit_code=1, quiet=True)
+        self.run.finish(exit_code=1)
 
-    def _mode(self, wandb: Any) -> Literal["online", "offline"]:
+    def _mode(self) -> Literal["online", "offline"]:
         if self.settings.mode != "auto":
             return self.settings.mode
-        return "online" if wandb.api.api_key else "offline"
+        return "online" if _has_key() else "offline"
+
+
+def _has_key() -> bool:
+    """Whether W&B would find an API key without asking: in the environment or in ~/.netrc."""
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    host = urlsplit(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).hostname or ""
+    try:
+        return netrc.netrc().authenticators(host) is not None
+    except (OSError, netrc.NetrcParseError):
+        return False
 
 
 def _cells(record: Mapping[str, Any]) -> list[object]:
