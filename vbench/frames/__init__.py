@@ -1,0 +1,1 @@
+"""Which frames a model sees, and how they are read."""
