@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from vbench.results.wandb import WandbMirror, WandbSettings
+from vbench.results.wandb import WandbMirror
 
 _spec = importlib.util.spec_from_file_location(
     "wandb_file", Path(__file__).parent / "wandb_file.py"
@@ -41,7 +41,7 @@ ESTIMATES = {"chrono": {"value": 0.5, "ci_low": 0.25, "ci_high": 0.75, "n": 3}}
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_offline_run_holds_every_row_and_the_estimates(tmp_path: Path) -> None:
     Image.new("RGB", (20, 10)).save(tmp_path / "k.jpg")
-    mirror = WandbMirror(WandbSettings())
+    mirror = WandbMirror()
     mirror.start(tmp_path / "run", "abc123", "toy/clip", {"sampler.num_frames": 8})
     mirror.add([a_record(0)])
     mirror.add([a_record(1), a_record(2, "tie")])
@@ -72,7 +72,7 @@ def test_a_failure_is_told_once_and_ends_the_mirroring_only(
 ) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    mirror = WandbMirror(WandbSettings())
+    mirror = WandbMirror()
     mirror.start(blocked / "run", "abc", "name", {})
     mirror.add([a_record(0)])
     mirror.finish([a_record(0)], ESTIMATES, tmp_path)
@@ -84,7 +84,7 @@ def test_a_failure_is_told_once_and_ends_the_mirroring_only(
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_max_rows_is_announced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    mirror = WandbMirror(WandbSettings(max_rows=2))
+    mirror = WandbMirror(max_rows=2)
     mirror.start(tmp_path / "run", "abc", "name", {})
     mirror.finish([a_record(i) for i in range(3)], {}, tmp_path)
     assert not mirror.broken
@@ -92,7 +92,7 @@ def test_max_rows_is_announced(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_online_needs_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    mirror = WandbMirror(WandbSettings())
+    mirror = WandbMirror()
     assert mirror._mode() == "offline"
     (tmp_path / "home").mkdir()
     netrc = tmp_path / "home" / ".netrc"
@@ -102,4 +102,4 @@ def test_online_needs_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     netrc.unlink()
     monkeypatch.setenv("WANDB_API_KEY", "secret")
     assert mirror._mode() == "online"
-    assert WandbMirror(WandbSettings(mode="offline"))._mode() == "offline"
+    assert WandbMirror(mode="offline")._mode() == "offline"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -117,5 +118,10 @@ def predict(
     with warnings.catch_warnings():
         # Lightning advises more workers whatever the item is; the loader's number is deliberate.
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        trainer.predict(predictor, loader, return_predictions=False)
+        try:
+            trainer.predict(predictor, loader, return_predictions=False)
+        except SystemExit as stop:
+            # Lightning turns Ctrl-C into an exit and switches Ctrl-C off; callers expect neither.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            raise KeyboardInterrupt from stop
     trainer.strategy.barrier("all ranks have written their shards")

@@ -63,8 +63,3 @@ class LoaderSettings:
         if self.num_workers is not None:
             return self.num_workers
         return max(0, min(8, (os.cpu_count() or 1) - 1))
-
-
-@dataclass(frozen=True)
-class NoLogger:
-    """Keeps everything local (`logger=none`)."""

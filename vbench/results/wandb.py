@@ -23,20 +23,6 @@ COLUMNS = (
 P = ParamSpec("P")
 
 
-@dataclass(frozen=True)
-class WandbSettings:
-    """conf/logger/wandb.yaml."""
-
-    project: str = "vbench"
-    entity: str | None = None
-    group: str | None = None
-    tags: tuple[str, ...] = ()
-    mode: Literal["auto", "online", "offline"] = "auto"
-    """auto: online where an API key is at hand, else offline."""
-    max_rows: int = 200_000
-    """Rows of the final table; W&B shows no more than this many."""
-
-
 def _never_fatal(
     method: Callable[Concatenate[WandbMirror, P], None],
 ) -> Callable[Concatenate[WandbMirror, P], None]:
@@ -53,15 +39,21 @@ def _never_fatal(
     return guarded
 
 
+@dataclass
 class WandbMirror:
-    """One W&B run that mirrors one run folder.
+    """One W&B run that mirrors one run folder (conf/logger/wandb.yaml)."""
 
-    Args:
-        settings: conf/logger/wandb.yaml.
-    """
+    project: str = "vbench"
+    entity: str | None = None
+    group: str | None = None
+    tags: Sequence[str] = ()
+    mode: Literal["auto", "online", "offline"] = "auto"
+    """auto: online where an API key is at hand, else offline."""
+    max_rows: int = 200_000
+    """Rows of the final table; W&B holds no more."""
 
-    def __init__(self, settings: WandbSettings) -> None:
-        self.settings = settings
+    def __post_init__(self) -> None:
+        self.wants_frames = True
         self.broken = False
         self.run: Any = None
         self.live: Any = None
@@ -82,10 +74,10 @@ class WandbMirror:
         # W&B would stage table artifacts in the home folder, which may be small or read-only.
         os.environ.setdefault("WANDB_DATA_DIR", str(folder.resolve() / "wandb"))
         self.run = wandb.init(
-            project=self.settings.project,
-            entity=self.settings.entity,
-            group=self.settings.group,
-            tags=list(self.settings.tags),
+            project=self.project,
+            entity=self.entity,
+            group=self.group,
+            tags=list(self.tags),
             mode=self._mode(),
             dir=str(folder),
             id=run_id,
@@ -121,7 +113,7 @@ class WandbMirror:
         import wandb
 
         table = wandb.Table(columns=["frames", *COLUMNS])
-        shown = records[: self.settings.max_rows]
+        shown = records[: self.max_rows]
         for record in shown:
             table.add_data(_strip(wandb, record, strips), *_cells(record))
         if len(shown) < len(records):
@@ -138,8 +130,8 @@ class WandbMirror:
         self.run.finish(exit_code=1)
 
     def _mode(self) -> Literal["online", "offline"]:
-        if self.settings.mode != "auto":
-            return self.settings.mode
+        if self.mode != "auto":
+            return self.mode
         return "online" if _has_key() else "offline"
 
 

@@ -1,0 +1,57 @@
+"""Which family a model belongs to is what it implements; each is planned and asked its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vbench.errors import ConfigError
+from vbench.loop.ask import Ask, AskFrameEncoder, AskPairScorer
+from vbench.loop.plan import Plan, Sampler, plan_encoder, plan_pairs
+from vbench.loop.settings import LoaderSettings
+from vbench.protocols import FrameEncoder, PairScorer
+from vbench.records import Request
+
+
+def plan_for(model: object, requests: Iterable[Request], sampler: Sampler, precision: str) -> Plan:
+    """Plans the least work that answers the requests.
+
+    Args:
+        model: Decides what is stored: embeddings or pair scores.
+        requests: In sample order.
+        sampler: Chooses frames.
+        precision: `trainer.precision`.
+
+    Raises:
+        ConfigError: The model implements no known protocol.
+    """
+    if isinstance(model, FrameEncoder):
+        return plan_encoder(requests, model, sampler, precision)
+    if isinstance(model, PairScorer):
+        return plan_pairs(requests, model)
+    raise _unknown(model)
+
+
+def ask_for(model: object, settings: LoaderSettings) -> Ask:
+    """Returns what puts prepared work to the model.
+
+    Args:
+        model: A FrameEncoder or a PairScorer.
+        settings: Batch sizes.
+
+    Raises:
+        ConfigError: The model implements no known protocol.
+    """
+    if isinstance(model, FrameEncoder):
+        return AskFrameEncoder(model, settings.frames_per_batch)
+    if isinstance(model, PairScorer):
+        return AskPairScorer(model)
+    raise _unknown(model)
+
+
+def _unknown(model: object) -> ConfigError:
+    return ConfigError(
+        f"{type(model).__name__} is no model that vbench can ask",
+        where="model._target_",
+        why="it implements none of the protocols in vbench.protocols",
+        mend="give it the members of FrameEncoder or PairScorer",
+    )
