@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,31 +16,49 @@ from vbench.records import Clip
 
 
 @dataclass
-class Picked:
-    indices: tuple[int, ...]
+class FakeFrame:
+    index: int
+    pixels: np.ndarray
+
+
+@dataclass
+class FakeSpan:
     timestamps_s: tuple[float, ...]
-    wanted: int
+    first_index: int
+    identity: str
+
+
+class EverySecond:
+    def __call__(self, span: FakeSpan) -> list[int]:
+        return list(range(0, len(span.timestamps_s), 2))
+
+    def frames_wanted(self, span: FakeSpan) -> int:
+        return 99
 
 
 @dataclass
 class FakeSource:
-    """Twelve frames; frame i is filled with i. Some of them may be rotten."""
+    """Twelve frames, one a second; frame i is filled with i. Some of them may be rotten."""
 
     rotten: frozenset[int] = frozenset()
     reads: list[list[int]] = field(default_factory=list)
 
-    def pick(self, clip: Clip, sampler: object) -> Picked:
-        end = 12 if clip.end_s is None else min(12, int(clip.end_s))
-        indices = tuple(range(int(clip.start_s), end, 2))
-        if not indices:
-            raise DecodeError("no frame lies within the span", why="the file is shorter")
-        return Picked(indices, tuple(float(i) for i in indices), len(indices))
+    @property
+    def timeline(self) -> FakeSource:
+        return self
 
-    def read(self, indices: Sequence[int]) -> dict[int, np.ndarray]:
-        self.reads.append(list(indices))
-        if self.rotten & set(indices):
-            raise DecodeError("a frame cannot be decoded", why="rotten")
-        return {i: np.full((8, 8, 3), i, np.uint8) for i in indices}
+    def span(self, start_s: float, end_s: float | None, identity: str) -> FakeSpan:
+        inside = [i for i in range(12) if start_s <= i < (end_s or 12)]
+        if not inside:
+            raise DecodeError("no frame lies within the span", why="the file is shorter")
+        return FakeSpan(tuple(map(float, inside)), inside[0], identity)
+
+    def read(self, indices: Collection[int]) -> Iterator[FakeFrame]:
+        self.reads.append(sorted(indices))
+        for i in sorted(indices):
+            if i in self.rotten:
+                raise DecodeError("a frame cannot be decoded", why="rotten")
+            yield FakeFrame(i, np.full((8, 8, 3), i, np.uint8))
 
 
 class Mean:
@@ -53,7 +71,7 @@ class Mean:
 
 def prepare(source: FakeSource, *clips: Clip, strips: Path | None = None) -> PreparedFile:
     work = FileWork("f.mp4", tuple((f"k{i}", clip) for i, clip in enumerate(clips)))
-    dataset = WorkDataset([work], lambda path: source, None, Mean(), strips)
+    dataset = WorkDataset([work], lambda path: source, EverySecond(), Mean(), strips)
     (prepared,) = [dataset[i] for i in range(len(dataset))]
     assert isinstance(prepared, PreparedFile)
     return prepared
@@ -67,6 +85,9 @@ def test_overlapping_clips_read_the_union_once() -> None:
     assert prepared.pixels.flatten().tolist() == [0, 2, 4, 6, 8, 10]
     seen = [[prepared.pixels[row].item() for row in clip.rows] for clip in prepared.clips]
     assert seen == [[0, 2, 4, 6, 8, 10], [0, 2], [6, 8]]
+    assert prepared.clips[2].frame_indices == (6, 8)
+    assert prepared.clips[2].timestamps_s == (6.0, 8.0)
+    assert prepared.clips[2].frames_wanted == 99
 
 
 def test_an_empty_span_fails_its_own_clip_only() -> None:
@@ -88,7 +109,7 @@ def test_a_file_that_does_not_open_fails_all_its_clips_in_one_line(error: Except
         raise error
 
     work = FileWork("f.mp4", (("a", Clip("v", "f")), ("b", Clip("v", "f", 0, 4))))
-    prepared = WorkDataset([work], refuse, None, Mean(), None)[0]
+    prepared = WorkDataset([work], refuse, EverySecond(), Mean(), None)[0]
     assert isinstance(prepared, PreparedFile)
     assert [clip.status for clip in prepared.clips] == ["decode_error"] * 2
     assert prepared.pixels is None
@@ -101,7 +122,7 @@ def test_no_file_is_opened_for_a_model_without_frames() -> None:
 
     pairs = (("k", Clip("v", "f"), "text"),)
     dataset = WorkDataset(
-        [FileWork("f", (), pairs), TextWork((("t", "x"),))], refuse, None, None, None
+        [FileWork("f", (), pairs), TextWork((("t", "x"),))], refuse, EverySecond(), None, None
     )
     prepared = dataset[0]
     assert isinstance(prepared, PreparedFile)

@@ -6,10 +6,10 @@ become statuses of the clips they concern, never exceptions of the loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -21,24 +21,51 @@ from vbench.protocols import Preprocess
 from vbench.records import Clip, Status
 
 
+class Span(Protocol):
+    """The frames of a file within a clip."""
+
+    timestamps_s: tuple[float, ...]
+    first_index: int
+
+
+class Timeline(Protocol):
+    """When a file's frames are shown."""
+
+    def span(self, start_s: float, end_s: float | None, identity: str) -> Span:
+        """Returns the frames within a clip; raises VbenchError if there are none."""
+        ...
+
+
+class Frame(Protocol):
+    """A decoded frame: its index in the file and its pixels, uint8 (h, w, 3)."""
+
+    index: int
+    pixels: np.ndarray
+
+
 class Source(Protocol):
     """An opened video file or folder of frames."""
 
-    def pick(self, clip: Clip, sampler: object) -> Picked:
-        """Returns the frames a sampler chooses within a clip's span."""
+    @property
+    def timeline(self) -> Timeline:
+        """When its frames are shown."""
         ...
 
-    def read(self, indices: Sequence[int]) -> dict[int, np.ndarray]:
-        """Returns the wanted frames by index, each uint8 (h, w, 3), decoded in one pass."""
+    def read(self, indices: Collection[int]) -> Iterable[Frame]:
+        """Returns the frames with these indices, decoded in one pass."""
         ...
 
 
-class Picked(Protocol):
-    """Frames chosen for one clip."""
+class Sampler(Protocol):
+    """Chooses frames of a span."""
 
-    indices: tuple[int, ...]
-    timestamps_s: tuple[float, ...]
-    wanted: int
+    def __call__(self, span: Any) -> list[int]:
+        """Returns positions within the span, in the order the model is to see them."""
+        ...
+
+    def frames_wanted(self, span: Any) -> int:
+        """Returns how many frames were asked for."""
+        ...
 
 
 @dataclass
@@ -76,7 +103,7 @@ class WorkDataset(Dataset[Prepared]):
     Args:
         work: What is left to do.
         open_source: Opens a path; raises VbenchError if it cannot.
-        sampler: Chooses frames; None for a model that sees none.
+        sampler: Chooses frames within a clip's span.
         preprocess: The model's own; None for a model that sees no frames.
         strips: Where to leave a JPEG strip of each clip's frames; None for nowhere.
     """
@@ -85,7 +112,7 @@ class WorkDataset(Dataset[Prepared]):
         self,
         work: Sequence[Work],
         open_source: Callable[[str], Source],
-        sampler: object,
+        sampler: Sampler,
         preprocess: Preprocess | None,
         strips: Path | None,
     ) -> None:
@@ -112,7 +139,7 @@ class WorkDataset(Dataset[Prepared]):
         try:
             source = self.open_source(work.path)
             for clip in clips:
-                self._pick(source, clip)
+                self._pick(source.timeline, clip, work.fingerprint)
             frames = _read(source, clips)
         except Exception as error:
             for clip in clips:
@@ -129,15 +156,16 @@ class WorkDataset(Dataset[Prepared]):
         pixels = preprocess([frames[index] for index in order]) if order else None
         return PreparedFile(work.path, clips, pixels, work.pairs)
 
-    def _pick(self, source: Source, clip: PreparedClip) -> None:
+    def _pick(self, timeline: Timeline, clip: PreparedClip, fingerprint: str) -> None:
         try:
-            picked = source.pick(clip.clip, self.sampler)
+            span = timeline.span(clip.clip.start_s, clip.clip.end_s, fingerprint)
+            positions = self.sampler(span)
         except Exception as error:
             _fail(clip, error)
             return
-        clip.frame_indices = picked.indices
-        clip.timestamps_s = picked.timestamps_s
-        clip.frames_wanted = picked.wanted
+        clip.frame_indices = tuple(span.first_index + position for position in positions)
+        clip.timestamps_s = tuple(span.timestamps_s[position] for position in positions)
+        clip.frames_wanted = self.sampler.frames_wanted(span)
 
 
 def _read(source: Source, clips: Sequence[PreparedClip]) -> dict[int, np.ndarray]:
@@ -147,7 +175,7 @@ def _read(source: Source, clips: Sequence[PreparedClip]) -> dict[int, np.ndarray
     if not wanted:
         return {}
     try:
-        return source.read(wanted)
+        return {frame.index: frame.pixels for frame in source.read(wanted)}
     except Exception as error:
         if len(alive) == 1:
             _fail(alive[0], error)
