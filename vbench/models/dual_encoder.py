@@ -1,0 +1,146 @@
+"""Image-text dual encoders of transformers: CLIP, SigLIP, SigLIP2 and their kin."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+
+from vbench.errors import ModelError
+from vbench.models.checkpoints import find_checkpoint
+from vbench.models.embedding import Pooling, pool_frames, unit
+from vbench.models.loading import (
+    load_dual_encoder,
+    load_image_processor_config,
+    load_tokenizer,
+)
+from vbench.models.texts import RULES, TextPadding, TextReader
+from vbench.preprocess import from_hf_image_processor
+from vbench.protocols import Need, Preprocess
+
+
+class DualEncoder:
+    """Any transformers model with `get_image_features` and `get_text_features`.
+
+    Args:
+        checkpoint: A folder, `pkg://package/folder`, or a hub id `owner/name`.
+        revision: Branch, tag or commit of a hub id; None: its default branch, now.
+        pooling: How the frames of a clip become one embedding.
+        text_padding: `auto` pads as the family was trained (see `vbench.models.texts`).
+        max_text_tokens: Longest text in tokens; None: all the model can read. Longer texts are cut
+            and flagged.
+        text_batch: Texts encoded at once; changes speed and memory only.
+
+    Raises:
+        ConfigError: `max_text_tokens` is more than the model can read.
+        ModelError: The checkpoint cannot be found or loaded, or its parts do not fit together.
+    """
+
+    needs: ClassVar[frozenset[Need]] = frozenset({"frames", "text"})
+
+    module: torch.nn.Module
+    preprocess: Preprocess
+
+    def __init__(
+        self,
+        checkpoint: str,
+        revision: str | None = None,
+        pooling: Pooling = "mean_then_normalise",
+        text_padding: TextPadding = "auto",
+        max_text_tokens: int | None = None,
+        text_batch: int = 256,
+    ) -> None:
+        self._checkpoint = find_checkpoint(checkpoint, revision)
+        self._pooling = pooling
+        self._text_batch = text_batch
+        self.module = load_dual_encoder(self._checkpoint)
+        config: Any = self.module.config
+        self._texts = TextReader(
+            checkpoint, load_tokenizer(self._checkpoint), config, text_padding, max_text_tokens
+        )
+        _check_fixed_size(checkpoint, self.module)
+        self.preprocess = from_hf_image_processor(load_image_processor_config(self._checkpoint))
+        _check_image_size(checkpoint, config, self.preprocess)
+
+    @cached_property
+    def _content(self) -> str:
+        return self._checkpoint.identity()
+
+    def identity(self) -> str:
+        """Returns the checkpoint's content and every setting that can change an embedding."""
+        settings = {
+            "model": "transformers",
+            "checkpoint": self._content,
+            "pooling": self._pooling,
+            **self._texts.identity(),
+        }
+        return json.dumps(settings, sort_keys=True)
+
+    def embed_frames(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Encodes pixels (n, 3, h, w) into frame embeddings (n, d), not normalised."""
+        weights = next(self.module.parameters())
+        pixels = pixels.to(weights.device, weights.dtype)
+        return _embedding(self._call("get_image_features", pixel_values=pixels))
+
+    def pool(self, frames: torch.Tensor) -> torch.Tensor:
+        """Pools the frame embeddings (n, d) of one clip into a unit vector (d,), in float32."""
+        return pool_frames(frames, self._pooling)
+
+    def embed_texts(self, texts: Sequence[str]) -> tuple[torch.Tensor, list[bool]]:
+        """Encodes texts into unit vectors (n, d) in float32, with a flag for each truncated text.
+
+        Texts of like length are encoded together and handed back in the order given.
+        """
+        lengths = self._texts.lengths(texts)
+        order = sorted(range(len(texts)), key=lengths.__getitem__)
+        chunks = [order[i : i + self._text_batch] for i in range(0, len(order), self._text_batch)]
+        encoded = torch.cat([self._encode([texts[i] for i in rows]) for rows in chunks])
+        vectors = torch.empty_like(encoded)
+        vectors[order] = encoded
+        return vectors, [length > self._texts.max_tokens for length in lengths]
+
+    def _encode(self, texts: list[str]) -> torch.Tensor:
+        device = next(self.module.parameters()).device
+        inputs = {name: ids.to(device) for name, ids in self._texts.inputs(texts).items()}
+        return unit(_embedding(self._call("get_text_features", **inputs)))
+
+    def _call(self, method: str, **inputs: torch.Tensor) -> Any:
+        return getattr(self.module, method)(**inputs)
+
+
+def _embedding(features: Any) -> torch.Tensor:
+    """Takes the embedding (n, d) out of what transformers returns: since 5.0 a named output."""
+    embedding: torch.Tensor = features if torch.is_tensor(features) else features.pooler_output
+    return embedding
+
+
+def _check_fixed_size(name: str, module: torch.nn.Module) -> None:
+    method: Any = module.get_image_features
+    if "spatial_shapes" in inspect.signature(method).parameters:
+        raise ModelError(
+            f"{type(module).__name__} takes images of any aspect ratio (NaFlex)",
+            where=f"checkpoint {name}",
+            why="a dual encoder here takes frames of one fixed size",
+            mend="use a fixed-resolution checkpoint of the family, e.g. "
+            "google/siglip2-base-patch16-224",
+        )
+
+
+def _check_image_size(name: str, config: Any, preprocess: Preprocess) -> None:
+    """Refuses an image processor whose output the vision tower cannot take."""
+    if config.model_type not in RULES:
+        return  # convolutional towers take any size
+    side = config.vision_config.image_size
+    made = tuple(preprocess([np.zeros((48, 64, 3), np.uint8)]).shape[-2:])
+    if made != (side, side):
+        raise ModelError(
+            f"the image processor makes {made[0]}x{made[1]} pixels, the model takes {side}x{side}",
+            where=f"checkpoint {name}",
+            why="preprocessor_config.json and config.json do not belong together",
+            mend="set size (and crop_size) in the image processor's config to the model's size",
+        )
