@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 from vbench.errors import DecodeError
-
-if TYPE_CHECKING:
-    import numpy as np
 
 EPSILON_S = 1e-6
 """Times closer than this are the same moment.
@@ -35,8 +30,8 @@ class Span:
     first_index: int = 0
     """Index within the file of the span's first frame: position p is frame first_index + p."""
     identity: str = ""
-    """What seeded draws hang on beside the seed, e.g. the hash of the file's bytes; never its name,
-    so that a copy under another name gets the same frames."""
+    """What seeded draws hang on beside the seed. It follows from the file's bytes, never from its
+    name, so that a copy under another name gets the same frames."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +49,23 @@ class Timeline:
     height: int
     codec: str
     rotation: int = 0
-    """Degrees counter-clockwise by which the file asks players to turn its frames."""
+    """Degrees counter-clockwise by which the file asks players to turn its frames; they come
+    turned."""
+    identity: str = ""
+    """See `Span.identity`."""
 
     @property
     def source_fps(self) -> float:
         """Average frames per second: frames over duration, whatever the header claims."""
         return len(self.timestamps_s) / self.end_s
 
-    def span(self, start_s: float = 0.0, end_s: float | None = None, identity: str = "") -> Span:
+    def span(self, start_s: float = 0.0, end_s: float | None = None) -> Span:
         """Selects the frames with start_s <= t < end_s.
 
         Args:
-            start_s: Seconds from the file's first frame.
-            end_s: Seconds from the file's first frame; None: to the end of the file. An end past
+            start_s: Seconds on the timeline's clock.
+            end_s: The same; None: to the end of the file. An end past
                 the file's is kept as asked, so that what is missing stays countable.
-            identity: See `Span.identity`.
 
         Raises:
             DecodeError: The span is reversed, not a number, or holds no frame.
@@ -87,37 +84,8 @@ class Timeline:
             raise DecodeError(
                 f"no frame is shown between {start_s} s and {end} s",
                 where=self.path,
-                why=f"the last of {len(self.timestamps_s)} is shown at {self.timestamps_s[-1]:.3f} s",
+                why=f"the last frame is shown at {self.timestamps_s[-1]:.3f} s",
                 mend="give a span inside the file, or fetch the file again if it is cut short",
             )
         times = self.timestamps_s[first:last]
-        return Span(times, self.source_fps, start_s, end, first, identity)
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One decoded frame."""
-
-    index: int
-    """Rank by presentation time within the file, from 0."""
-    timestamp_s: float
-    """Seconds from the file's first frame."""
-    pixels: np.ndarray
-    """uint8, h w 3, RGB, upright."""
-
-
-class Source(Protocol):
-    """A video file or a folder of images."""
-
-    @property
-    def timeline(self) -> Timeline:
-        """The frames it holds and when they are shown."""
-        ...
-
-    def read(self, indices: Collection[int]) -> Iterator[Frame]:
-        """Yields the frames with these indices, each once, in ascending order, in one pass.
-
-        Raises:
-            DecodeError: A wanted frame cannot be decoded; a neighbour never takes its place.
-        """
-        ...
+        return Span(times, self.source_fps, start_s, end, first, self.identity)

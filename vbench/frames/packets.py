@@ -1,0 +1,157 @@
+"""What a video file says about its frames, read from its packets without decoding them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import av
+
+from vbench.errors import DecodeError
+
+ONE_FRAME_PER_PACKET = frozenset({"h264", "hevc", "vp9", "av1", "libdav1d"})
+"""Decoders that deliver exactly one frame for each packet. Others hide frames (VP8), put two in a
+packet (MPEG-4 in AVI) or repeat them: there only decoding tells."""
+DECLARE_DURATION = ("mov,mp4", "matroska,webm")
+"""Containers whose header states the duration; elsewhere FFmpeg estimates it."""
+EARLY_S = 0.5
+"""A file that ends this much before its header says so was cut short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """One packet of the video stream."""
+
+    pts: int | None
+    """Presentation time in ticks."""
+    duration: int
+    size: int
+    is_keyframe: bool
+    is_discarded: bool
+    """An edit list keeps it from being shown; it is decoded for what depends on it."""
+
+
+@dataclass(frozen=True)
+class PacketTable:
+    """All packets of a video stream in file order, and its first decoded picture."""
+
+    path: str
+    codec: str
+    packets: tuple[Packet, ...]
+    time_base: Fraction
+    """Seconds per tick."""
+    rate: Fraction
+    """Frames per second, as the header claims."""
+    reorders: bool
+    """The decoder expects packets out of presentation order."""
+    picture: Any
+    """The first frame that decodes (`av.VideoFrame`)."""
+
+    @property
+    def shown(self) -> list[int]:
+        """Presentation times in ticks of all packets that are shown, ascending."""
+        return sorted(p.pts for p in self.packets if p.pts is not None and not p.is_discarded)
+
+    @property
+    def tells_frames(self) -> bool:
+        """Whether decoding will deliver exactly the frames in `shown`, at those times."""
+        times = [p.pts for p in self.packets if p.pts is not None]
+        if self.codec not in ONE_FRAME_PER_PACKET or len(times) < len(self.packets):
+            return False
+        # AVI stores no presentation times: packets that ought to be out of order look in order
+        in_order = all(a < b for a, b in pairwise(times))
+        # pictures shown before the first keyframe depend on something that was cut away
+        complete = self.packets[0].is_keyframe and min(times) == times[0]
+        return complete and len(set(times)) == len(times) and not (in_order and self.reorders)
+
+    @property
+    def identity(self) -> str:
+        """A hash that follows from the file's bytes."""
+        rows = repr([(p.pts, p.size) for p in self.packets])
+        return hashlib.blake2b(rows.encode(), digest_size=8).hexdigest()
+
+    def seconds(self, ticks: Sequence[int]) -> tuple[float, ...]:
+        """Converts ticks to seconds from the first of them."""
+        numerator, denominator = self.time_base.numerator, self.time_base.denominator
+        return tuple((tick - ticks[0]) * numerator / denominator for tick in ticks)
+
+    def duration_s(self, tick: int | None, default: float) -> float:
+        """Returns how long the frame at a tick is shown, where the file says so."""
+        ticks = next((p.duration for p in self.packets if p.pts == tick and tick is not None), 0)
+        return float(ticks * self.time_base) if ticks > 0 else default
+
+
+def read_packets(path: str, container: Any, stream: Any) -> PacketTable:
+    """Reads all packets of an opened container.
+
+    Raises:
+        DecodeError: No picture can be decoded, or the file ends before its header says.
+    """
+    packets: list[Packet] = []
+    first, last = float("inf"), float("-inf")
+    picture = None
+    # all streams: that every one of them ends early tells a file that was cut short
+    for packet in container.demux():
+        if packet.pts is not None:
+            first = min(first, float(packet.pts * packet.time_base))
+            last = max(last, float((packet.pts + (packet.duration or 0)) * packet.time_base))
+        if packet.stream.index != stream.index:
+            continue
+        picture = picture or _picture(packet)
+        if packet.size:
+            packets.append(
+                Packet(
+                    packet.pts,
+                    packet.duration or 0,
+                    packet.size,
+                    packet.is_keyframe,
+                    packet.is_discard,
+                )
+            )
+    if picture is None:
+        raise DecodeError(
+            "no frame of the video can be decoded",
+            where=path,
+            why=f"{len(packets)} packets of {stream.codec_context.name} gave no picture",
+            mend="fetch the file again, or leave it out",
+        )
+    context = stream.codec_context
+    rate = Fraction(stream.average_rate or stream.guessed_rate or 25)
+    table = PacketTable(
+        path,
+        context.name,
+        tuple(packets),
+        Fraction(stream.time_base),
+        rate,
+        bool(context.has_b_frames),
+        picture,
+    )
+    _refuse_if_cut_short(table, container, last - first)
+    return table
+
+
+def _picture(packet: Any) -> Any:
+    try:
+        return next(iter(packet.decode()), None)
+    except av.error.InvalidDataError:
+        return None
+
+
+def _refuse_if_cut_short(table: PacketTable, container: Any, length_s: float) -> None:
+    if not container.duration or not container.format.name.startswith(DECLARE_DURATION):
+        return
+    declared_s = container.duration / av.time_base
+    times = table.seconds(table.shown or [0])
+    # how long the last frame is shown is often not stored: no longer than twice any other, say
+    gap = max((b - a for a, b in pairwise(times)), default=0.0)
+    if declared_s - length_s > max(EARLY_S, 2 * gap):
+        raise DecodeError(
+            "the file is cut short",
+            where=table.path,
+            why=f"its header promises {declared_s:.2f} s, it holds {max(length_s, 0):.2f} s",
+            mend="fetch or copy the file again",
+        )
