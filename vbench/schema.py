@@ -23,7 +23,7 @@ from vbench.composition import Command, compose_unchecked, plain, vocabulary
 from vbench.errors import ConfigError, VbenchError, did_you_mean
 from vbench.signatures import check_arguments
 
-__all__ = ["check", "compose", "config_digest", "identity", "instantiate", "plain", "run_dir"]
+__all__ = ["check", "compose", "config_digest", "identity", "instantiate", "plain", "run_name"]
 
 
 @dataclass(frozen=True)
@@ -215,13 +215,6 @@ def run_name(config: DictConfig) -> str:
         for group in ("dataset", "model", "sampler")
     )
     return f"{dataset}/{model}/{sampler}-{config_digest(config)}"
-
-
-def run_dir(config: DictConfig) -> Path:
-    """Returns the run's folder: `run_dir` as given, else named by what is evaluated."""
-    if config.run_dir is not None:
-        return Path(config.run_dir).expanduser()
-    return Path(config.paths.outputs) / "runs" / run_name(config)
 
 
 def write_hydra(config: DictConfig, folder: Path) -> None:

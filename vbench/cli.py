@@ -1,0 +1,202 @@
+"""The console: `vbench [evaluate] | build | table`.
+
+Nothing heavy is imported before it is needed: `vbench --help` must be instant.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vbench import __version__
+from vbench.errors import ConfigError, VbenchError, did_you_mean
+from vbench.usage import OVERVIEW, describe
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+FORMATS = ("terminal", "markdown", "latex", "csv")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command.
+
+    Args:
+        arguments: The words after `vbench`; None takes them from the command line.
+
+    Returns:
+        The exit code: 0 done, 1 failed, 3 done with failures recorded, 130 interrupted.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run_command(words)
+    except KeyboardInterrupt:
+        _say("\nvbench: stopped. Answers so far are on disk: type the same command to resume.\n")
+        return 130
+    except BrokenPipeError:
+        # The reader of a pipe (`| head`) has left; Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        return _report(error)
+
+
+def _run_command(words: list[str]) -> int:
+    first = words[0] if words else "--help"
+    if first in ("-h", "--help", "help"):
+        sys.stdout.write(OVERVIEW)
+        return 0
+    if first in ("-V", "--version"):
+        sys.stdout.write(f"vbench {__version__}\n")
+        return 0
+    if first in _COMMANDS:
+        return _COMMANDS[first](words[1:])
+    if "=" in first or first[0] in "+~-":
+        return _evaluate(words)
+    raise ConfigError(
+        f"unknown command '{first}'",
+        where=f"vbench {' '.join(words)}",
+        mend=f"{did_you_mean(first, _COMMANDS)} (settings are written key=value)",
+    )
+
+
+def _evaluate(words: list[str]) -> int:
+    flags, overrides = _split(words, ("-m", "--multirun", "--cfg", "-h", "--help"))
+    if flags & {"-h", "--help"}:
+        sys.stdout.write(describe("evaluate"))
+        return 0
+    from vbench.composition import sweep_jobs
+    from vbench.schema import compose
+
+    jobs = sweep_jobs(overrides, asked=bool(flags & {"-m", "--multirun"}))
+    if "--cfg" in flags:
+        for job in [overrides] if jobs is None else jobs:
+            _print_config(compose(job))
+        return 0
+    if jobs is None:
+        return _run(compose(overrides))
+    from vbench.sweep import sweep
+
+    return sweep(overrides, jobs, _run_and_report)
+
+
+def _run(config: DictConfig) -> int:
+    from vbench.evaluate import run
+
+    finished = run(config)
+    return 0 if finished is None else finished.exit_code
+
+
+def _run_and_report(config: DictConfig) -> int:
+    try:
+        return _run(config)
+    except Exception as error:
+        return _report(error)
+
+
+def _print_config(config: DictConfig) -> None:
+    from omegaconf import OmegaConf
+
+    config = config.copy()
+    config.pop("command")
+    sys.stdout.write(OmegaConf.to_yaml(config, resolve=True))
+
+
+def _build(words: list[str]) -> int:
+    flags, overrides = _split(words, ("-h", "--help"))
+    if flags:
+        sys.stdout.write(describe("build"))
+        return 0
+    from vbench.build import build
+    from vbench.schema import compose
+
+    sys.stdout.write(f"{build(compose(overrides, 'build'))}\n")
+    return 0
+
+
+def _table(words: list[str]) -> int:
+    form = "terminal"
+    paths = []
+    rest = iter(words)
+    for word in rest:
+        flag, _, value = word.partition("=")
+        if flag == "--format":
+            form = value or next(rest, "")
+        elif word.startswith("-") and word not in ("-h", "--help"):
+            raise _unknown_flag(word, ("--format", "--help"))
+        else:
+            paths.append(word)
+    if form not in FORMATS:
+        raise ConfigError(
+            f"there is no format '{form}'", where="--format", mend=did_you_mean(form, FORMATS)
+        )
+    if not paths or {"-h", "--help"} & set(paths):
+        sys.stdout.write(f"vbench table RUN… [--format {'|'.join(FORMATS)}]\n")
+        return 0 if paths else 1
+    from vbench.table import print_tables
+
+    print_tables([path for word in paths for path in _expand(word)], form)
+    return 0
+
+
+def _expand(word: str) -> list[str]:
+    """Returns the run folders a path or glob names; a shell may have expanded it already."""
+    if Path(word).exists() or not set(word) & set("*?["):
+        return [word]
+    root = Path(word).anchor or "."
+    found = sorted(str(path) for path in Path(root).glob(word.removeprefix(root)) if path.is_dir())
+    if not found:
+        raise ConfigError(
+            "no run folder matches", where=word, mend="`ls outputs/runs` shows what there is"
+        )
+    return found
+
+
+_COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "evaluate": _evaluate,
+    "build": _build,
+    "table": _table,
+}
+
+
+def _split(words: list[str], known: Sequence[str]) -> tuple[set[str], list[str]]:
+    flags = {word for word in words if word.startswith("-")}
+    for flag in sorted(flags - set(known)):
+        raise _unknown_flag(flag, known)
+    return flags, [word for word in words if word not in flags]
+
+
+def _unknown_flag(flag: str, known: Sequence[str]) -> ConfigError:
+    settings = "" if "=" not in flag else f" (settings have no dashes: {flag.lstrip('-')})"
+    return ConfigError(
+        f"unknown flag '{flag}'",
+        where="the command",
+        mend=did_you_mean(flag, known) + settings,
+    )
+
+
+def _report(error: Exception) -> int:
+    """Says what went wrong: a user's error in plain words, a bug with where its traceback is."""
+    debugging = os.environ.get("VBENCH_DEBUG", "") not in ("", "0")
+    if debugging:
+        _say("".join(traceback.format_exception(error)))
+    if isinstance(error, VbenchError):
+        _say(f"vbench: {error.render()}\n")
+    elif not debugging:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="vbench-", suffix=".txt", delete=False, encoding="utf-8"
+        ) as file:
+            traceback.print_exception(error, file=file)
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        _say(f"vbench: this is a bug in vbench, not in your command\n  why:   {message}\n")
+        _say(f"  where: {file.name} (traceback; please send it with your report)\n")
+    return 1
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)

@@ -1,0 +1,77 @@
+"""What `vbench --help` and `vbench evaluate --help` say."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+from vbench import __version__
+
+if TYPE_CHECKING:
+    from vbench.composition import Command
+
+OVERVIEW = f"""\
+vbench {__version__}: what do video-language models understand?
+
+  vbench dataset=velociti/toy model=toy/clip          evaluate one model
+  vbench -m model=toy/clip,oracle/perfect             one evaluation per value
+  vbench build dataset=velociti/toy num_videos=300    write a dataset's files
+  vbench table outputs/runs/*/*/*                     print the tables of runs
+
+Commands
+  evaluate   compose a config, ask the model, score its answers (may be left out)
+  build      write the files of a dataset that vbench can generate
+  table      print finished runs as tables: --format terminal|markdown|latex|csv
+
+Settings are key=value. A folder of conf/ is a word, a file in it a choice.
+  vbench evaluate --help         every word with its choices
+  vbench evaluate … --cfg        the composed config; nothing runs
+  vbench --version               the version
+
+Typing a command again resumes it. VBENCH_DEBUG=1 shows tracebacks.
+Exit codes: 0 done, 1 failed, 3 done with failures recorded.
+"""
+
+_HEADS = {
+    "evaluate": """\
+vbench [evaluate] [-m] [--cfg] KEY=VALUE…
+
+  -m, --multirun   one evaluation per combination of comma-separated values
+  --cfg            print the composed config and stop
+""",
+    "build": """\
+vbench build KEY=VALUE…
+
+  vbench build dataset=velociti/toy num_videos=300 seed=1 dataset.root=PATH
+""",
+}
+
+
+def describe(command: Command) -> str:
+    """Returns a command's help: its folders of conf/ with their choices, and its other keys."""
+    from vbench.composition import conf_dir, vocabulary
+
+    primary = (conf_dir() / f"{command}.yaml").read_text(encoding="utf-8")
+    defaults = dict(re.findall(r"^  - ([\w/]+): (\S+)", primary, re.MULTILINE))
+    lines = [_HEADS[command], "Words and their choices (* is the default)"]
+    for group, choices in reversed(list(vocabulary(command).choices.items())):
+        if choices:
+            marked = (f"{c}*" if c == defaults.get(group) else c for c in choices)
+            lines.append(_entry(group, "  ".join(marked)))
+    lines.append("\nKeys")
+    for key, value, comment in re.findall(r"^(\w+): (\S+)(?: # (.*))?$", primary, re.MULTILINE):
+        lines.append(_entry(key, f"{value:6} {comment}"))
+    lines.append("\nA word's own keys follow a dot: sampler.num_frames=8, trainer.devices=2.")
+    return "\n".join(lines) + "\n"
+
+
+def _entry(name: str, text: str) -> str:
+    return textwrap.fill(
+        text,
+        width=96,
+        initial_indent=f"  {name:11}",
+        subsequent_indent=" " * 13,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
