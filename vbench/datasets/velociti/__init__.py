@@ -1,0 +1,1 @@
+"""VELOCITI's released v1 data: layout, reader, writer and the human subset."""
