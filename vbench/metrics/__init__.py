@@ -1,0 +1,1 @@
+"""Metrics: from filled score matrices to credits per sample."""

@@ -1,0 +1,158 @@
+"""What a metric hands on: a credit per sample, and which samples had none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbench.errors import ConfigError, DataError
+from vbench.records import Score, Status
+
+Floats: TypeAlias = NDArray[np.float64]
+
+Tie = Literal["strict", "half"]
+"""What a tie is worth. `strict`: a miss, as in VELOCITI's own code (every comparison is `>`).
+`half`: the expected outcome if tied scores were ordered at random."""
+
+
+@dataclass(frozen=True, eq=False)
+class Credit:
+    """What samples earn under both tie rules. All arrays are (n,)."""
+
+    strict: Floats
+    """0 to 1; a tie is a miss."""
+    half: Floats
+    """0 to 1; the mean over all orders of tied scores."""
+    chance: Floats
+    """What random scores without ties would earn on average."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """One row of a summary before any statistics. All arrays are (n,)."""
+
+    name: str
+    """The row: a test, one of IVAT's five scores, or `<column>=<value>`."""
+    credit: Floats
+    """Under strict ties."""
+    half_credit: Floats
+    """Under half ties."""
+    clusters: NDArray[np.str_]
+    """The source of each sample."""
+    truncated: NDArray[np.bool_]
+    """A text of the sample was longer than the model reads."""
+    chance: float
+    """The accuracy of random scores; NaN without samples."""
+    unanswered: int = 0
+    """Samples of this row that have no credit because the model gave no usable answer."""
+    tie: Tie = "strict"
+
+    @property
+    def graded(self) -> Floats:
+        """The credits that the tie rule asks for."""
+        return self.credit if self.tie == "strict" else self.half_credit
+
+    @property
+    def tied(self) -> NDArray[np.bool_]:
+        """Whether the deciding comparison is tied, so that ordering the tie decides the credit.
+
+        A comparison that is tied where another is already lost decides nothing and does not count.
+        """
+        return self.half_credit > self.credit
+
+    @property
+    def parts(self) -> tuple[Outcomes, ...]:
+        """The row itself: an average of one."""
+        return (self,)
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A row that is the unweighted mean of other rows."""
+
+    name: str
+    parts: tuple[Outcomes, ...]
+
+
+Row: TypeAlias = Outcomes | Mean
+
+
+def failure(score: Score) -> tuple[Status, str] | None:
+    """Returns why a sample has no credit, as (status, reason), or None if it was answered.
+
+    NaN compares false with everything, so it would pass for a loss here and a win there; it is no
+    answer.
+    """
+    if score.status != "ok":
+        return score.status, score.reason
+    if any(map(math.isnan, score.values)):
+        return "model_error", "the score is not a number (NaN)"
+    return None
+
+
+def has_target(score: Score) -> bool:
+    """Returns whether the right answer is known; without it there is nothing to grade."""
+    target = score.sample.target
+    return score.sample.kind == "match" or not (target is None or isinstance(target, str))
+
+
+def collect(
+    name: str, scores: Sequence[Score], grade: Callable[[Sequence[Score]], Credit], tie: Tie
+) -> Outcomes:
+    """Grades the answered samples of one row and counts the others.
+
+    Args:
+        name: The row.
+        scores: All its samples. Those without a known target are left out of every count.
+        grade: Turns answered samples into credits, in their order; never called with none.
+        tie: Which credit the row's value is made of.
+
+    Raises:
+        ConfigError: A sample asks for a free answer, which has no scores to compare.
+        DataError: A sample's matrix is not clips x texts, or its target is none of them.
+    """
+    for score in scores:
+        if score.sample.kind == "open":
+            raise ConfigError(
+                "free answers have no scores to compare",
+                where=f"sample {score.sample.sample_id} of {score.sample.test}",
+                mend="leave out kind=open, or grade it with a scorer that reads answers",
+            )
+    known = [score for score in scores if has_target(score)]
+    answered = [score for score in known if failure(score) is None]
+    for score in answered:
+        _check_shape(score)
+    none = np.empty(0)
+    credit = grade(answered) if answered else Credit(none, none, none)
+    return Outcomes(
+        name=name,
+        credit=credit.strict,
+        half_credit=credit.half,
+        clusters=np.array([score.sample.cluster for score in answered], dtype=np.str_),
+        truncated=np.array([score.truncated for score in answered], dtype=np.bool_),
+        chance=float(credit.chance.mean()) if answered else math.nan,
+        unanswered=len(known) - len(answered),
+        tie=tie,
+    )
+
+
+def _check_shape(score: Score) -> None:
+    sample, size = score.sample, len(score.values)
+    where = f"sample {sample.sample_id} of {sample.test}"
+    if size != len(sample.clips) * len(sample.texts):
+        raise DataError(
+            f"{size} scores for {len(sample.clips)} clips x {len(sample.texts)} texts",
+            where=where,
+            mend="a scorer fills one score per clip and text, row by row",
+        )
+    if sample.kind != "match" and not 0 <= int(sample.target or 0) < size:
+        raise DataError(
+            f"the target is number {sample.target} of {size}",
+            where=where,
+            mend="targets count from 0",
+        )

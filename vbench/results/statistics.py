@@ -1,0 +1,205 @@
+"""From credits to estimates: value, interval, and everything that qualifies it.
+
+The formulas and why they were chosen are in docs/statistics.md. In short: samples of one source
+are not independent, so the standard error sums residuals by source (Miller, arXiv 2411.00640,
+Eq. 4); the interval is built on the log-odds scale, because a symmetric one is far too short near
+0 and 1; where the standard error is zero the interval is exact, with n = sources.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from vbench.errors import DataError
+from vbench.metrics.outcomes import Floats, Row, failure
+from vbench.records import Clip, Prediction, Score
+
+LEVEL = 0.95
+"""Confidence level of every interval."""
+
+_ZERO = 1e-9
+"""A standard error below this is rounding noise around an exact zero."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One number of a summary with what it takes to judge it. Fractions are 0 to 1."""
+
+    value: float
+    """Mean credit under the metric's tie rule."""
+    ci_low: float
+    ci_high: float
+    """Ends of the 95 % interval."""
+    stderr: float | None
+    """Clustered by source; None with a single source, which says nothing about other sources."""
+    n: int
+    """Samples graded."""
+    clusters: int
+    """Distinct sources among them."""
+    ties: int
+    """Samples whose deciding comparison is tied."""
+    value_half_ties: float
+    """Mean credit if tied scores were ordered at random."""
+    truncated: int
+    """Samples with a text longer than the model reads."""
+    chance: float
+    """Mean credit of random scores."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the fields as JSON takes them."""
+        return asdict(self)
+
+
+def estimate(row: Row) -> Estimate:
+    """Estimates a row: the mean credit of its samples, or the unweighted mean of its parts.
+
+    Args:
+        row: One test, or a mean of tests that share sources.
+
+    Raises:
+        DataError: A part has no graded sample.
+
+    >>> from vbench.metrics.outcomes import Outcomes
+    >>> credit, source = np.array([1.0, 1.0, 0.0, 1.0]), np.array(["a", "a", "b", "c"])
+    >>> found = estimate(Outcomes("chrono", credit, credit, source, credit > 2, 0.5))
+    >>> found.value, round(found.stderr, 4), found.clusters
+    (0.75, 0.2864, 3)
+    """
+    parts = row.parts
+    if not all(len(part.credit) for part in parts):
+        raise DataError("nothing to estimate", where=row.name, why="no sample has a credit")
+    value = _mean([part.graded for part in parts])
+    share, residual = _by_cluster(row)
+    stderr = _stderr(residual)
+    low, high = _interval(value, stderr, share)
+    return Estimate(
+        value=value,
+        ci_low=low,
+        ci_high=high,
+        stderr=stderr,
+        n=sum(len(part.credit) for part in parts),
+        clusters=len(share),
+        ties=sum(int(part.tied.sum()) for part in parts),
+        value_half_ties=_mean([part.half_credit for part in parts]),
+        truncated=sum(int(part.truncated.sum()) for part in parts),
+        chance=float(np.mean([part.chance for part in parts])),
+    )
+
+
+def _mean(parts: Sequence[Floats]) -> float:
+    return float(np.mean([credit.mean() for credit in parts]))
+
+
+def _by_cluster(row: Row) -> tuple[Floats, Floats]:
+    """Returns each source's share of the estimate and its summed residual, both (clusters,).
+
+    The estimate is linear in the credits: a sample of part t weighs 1 / (parts x n_t). A source
+    that feeds several parts gets one sum over all of them.
+    """
+    parts = row.parts
+    weight = np.concatenate(
+        [np.full(len(p.credit), 1 / (len(parts) * len(p.credit))) for p in parts]
+    )
+    residual = np.concatenate([part.graded - part.graded.mean() for part in parts])
+    names = np.concatenate([part.clusters for part in parts])
+    distinct, index = np.unique(names, return_inverse=True)
+    share, summed = np.zeros(len(distinct)), np.zeros(len(distinct))
+    np.add.at(share, index, weight)
+    np.add.at(summed, index, weight * residual)
+    return share, summed
+
+
+def _stderr(residual: Floats) -> float | None:
+    clusters = len(residual)
+    if clusters < 2:
+        return None
+    return math.sqrt(clusters / (clusters - 1) * float(residual @ residual))
+
+
+def _interval(value: float, stderr: float | None, share: Floats) -> tuple[float, float]:
+    if stderr is None or stderr < _ZERO:
+        return exact_interval(value * len(share), len(share))
+    # Sources of unequal weight tell less than their number; with equal ones this is clusters - 1.
+    freedom = max(1.0, 1 / float(share @ share) - 1)
+    reach = special.stdtrit(freedom, (1 + LEVEL) / 2) * stderr / (value * (1 - value))
+    odds = special.logit(value)
+    return float(special.expit(odds - reach)), float(special.expit(odds + reach))
+
+
+def exact_interval(successes: float, trials: int) -> tuple[float, float]:
+    """Returns the Clopper-Pearson interval; successes need not be whole.
+
+    >>> [round(end, 4) for end in exact_interval(20, 20)]
+    [0.8316, 1.0]
+    """
+    tail, failures = (1 - LEVEL) / 2, trials - successes
+    low = special.betaincinv(successes, failures + 1, tail) if successes > 0 else 0.0
+    high = special.betaincinv(successes + 1, failures, 1 - tail) if failures > 0 else 1.0
+    return float(low), float(high)
+
+
+def summary(
+    rows: Sequence[Row], scores: Sequence[Score], failures: Iterable[Prediction] = ()
+) -> dict[str, Any]:
+    """Returns what summary.json holds.
+
+    Args:
+        rows: What the metric made of the scores. A row without a graded sample gets no estimate.
+        scores: All samples of the run.
+        failures: The stored rows that are not ok, which know the very file that failed. A failed
+            sample that none of them explains is listed with its own clips.
+
+    Returns:
+        `tests`: an estimate per row. `coverage`: `n` samples, `answered`, `failed` (distinct
+        video_id, path, status, reason), and `incomplete`: per row with unanswered samples its `n`,
+        `answered`, and the value `if_wrong`, `if_right`: if all of the rest were.
+    """
+    failed = [(f.video_id, f.path, f.status, f.reason) for f in failures]
+    explained = {found[2:] for found in failed}
+    reasons = [failure(score) for score in scores]
+    for score, why in zip(scores, reasons, strict=True):
+        if why is not None and why not in explained:
+            failed += [(clip.video_id, clip.path, *why) for clip in _suspects(score)]
+    names = ("video_id", "path", "status", "reason")
+    return {
+        "tests": {
+            row.name: estimate(row).to_dict()
+            for row in rows
+            if all(len(part.credit) for part in row.parts)
+        },
+        "coverage": {
+            "n": len(scores),
+            "answered": reasons.count(None),
+            "failed": [dict(zip(names, row, strict=True)) for row in dict.fromkeys(failed)],
+            "incomplete": {
+                row.name: _bounds(row) for row in rows if any(p.unanswered for p in row.parts)
+            },
+        },
+    }
+
+
+def _suspects(score: Score) -> list[Clip]:
+    """Returns the clips whose scores are NaN, or all clips where there are no scores."""
+    clips, width = score.sample.clips, len(score.sample.texts)
+    if not score.values:
+        return list(clips)
+    rows = [score.values[i * width : (i + 1) * width] for i in range(len(clips))]
+    return [clip for clip, row in zip(clips, rows, strict=True) if any(map(math.isnan, row))]
+
+
+def _bounds(row: Row) -> dict[str, Any]:
+    asked = [len(part.credit) + part.unanswered for part in row.parts]
+    earned = [float(part.graded.sum()) for part in row.parts]
+    missing = [part.unanswered for part in row.parts]
+    return {
+        "n": sum(asked),
+        "answered": sum(asked) - sum(missing),
+        "if_wrong": float(np.mean(np.divide(earned, asked))),
+        "if_right": float(np.mean(np.divide(np.add(earned, missing), asked))),
+    }
