@@ -3,8 +3,9 @@
 Images carry no times. Two kinds of folder are understood:
 
 - VELOCITI v1's `frames/<video>/frame_NNN.jpg`, where NNN is the number of a decoded frame, from 1,
-  chosen by round(m * fps) at m = 0.25, 0.75, 1.25, … s (`vbench.frames.rules`, velociti20). A folder whose numbers fit that rule at any whole frame rate is such a sample: its i-th image is
-  shown at 0.25 + i/2 s, at two frames a second. Half of it is the first five seconds, as in IVAT.
+  chosen by round(m * fps) at m = 0.25, 0.75, 1.25, … s (`vbench.frames.rules`, velociti20).
+  Images whose numbers fit that rule at any whole frame rate are such a sample: the i-th is shown
+  at 0.25 + i/2 s, two a second, so that IVAT's first four seconds are its first eight.
 - Any other folder needs `frames_fps`: its i-th image is shown at i / frames_fps s.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -92,45 +92,37 @@ def read_packets(path: str, container: Any, stream: Any) -> PacketTable:
         DecodeError: No picture can be decoded, or the file ends before its header says.
     """
     packets: list[Packet] = []
-    first, last = float("inf"), float("-inf")
+    extents: dict[int, tuple[int, int]] = {}
     picture = None
     # all streams: that every one of them ends early tells a file that was cut short
     for packet in container.demux():
+        length, number = packet.duration or 0, packet.stream.index
         if packet.pts is not None:
-            first = min(first, float(packet.pts * packet.time_base))
-            last = max(last, float((packet.pts + (packet.duration or 0)) * packet.time_base))
-        if packet.stream.index != stream.index:
-            continue
-        picture = picture or _picture(packet)
-        if packet.size:
-            packets.append(
-                Packet(
-                    packet.pts,
-                    packet.duration or 0,
-                    packet.size,
-                    packet.is_keyframe,
-                    packet.is_discard,
-                )
-            )
-    if picture is None:
-        raise DecodeError(
-            "no frame of the video can be decoded",
-            where=path,
-            why=f"{len(packets)} packets of {stream.codec_context.name} gave no picture",
-            mend="fetch the file again, or leave it out",
-        )
+            low, high = extents.get(number, (packet.pts, packet.pts))
+            extents[number] = min(low, packet.pts), max(high, packet.pts + length)
+        if number == stream.index:
+            picture = picture or _picture(packet)
+            if packet.size:
+                flags = packet.is_keyframe, packet.is_discard
+                packets.append(Packet(packet.pts, length, packet.size, *flags))
     context = stream.codec_context
-    rate = Fraction(stream.average_rate or stream.guessed_rate or 25)
     table = PacketTable(
         path,
         context.name,
         tuple(packets),
         Fraction(stream.time_base),
-        rate,
+        Fraction(stream.average_rate or stream.guessed_rate or 25),
         bool(context.has_b_frames),
         picture,
     )
-    _refuse_if_cut_short(table, container, last - first)
+    _refuse_if_cut_short(table, container, extents)
+    if picture is None:
+        raise DecodeError(
+            "no frame of the video can be decoded",
+            where=path,
+            why=f"{len(packets)} packets of {context.name} gave no picture",
+            mend="fetch the file again, or leave it out",
+        )
     return table
 
 
@@ -141,17 +133,23 @@ def _picture(packet: Any) -> Any:
         return None
 
 
-def _refuse_if_cut_short(table: PacketTable, container: Any, length_s: float) -> None:
+def _refuse_if_cut_short(
+    table: PacketTable, container: Any, extents: Mapping[int, tuple[int, int]]
+) -> None:
     if not container.duration or not container.format.name.startswith(DECLARE_DURATION):
         return
+    clocks = {stream.index: stream.time_base for stream in container.streams}
+    starts = [float(low * clocks[number]) for number, (low, _) in extents.items()]
+    ends = [float(high * clocks[number]) for number, (_, high) in extents.items()]
     declared_s = container.duration / av.time_base
+    held_s = max(ends, default=0.0) - min(starts, default=0.0)
     times = table.seconds(table.shown or [0])
     # how long the last frame is shown is often not stored: no longer than twice any other, say
     gap = max((b - a for a, b in pairwise(times)), default=0.0)
-    if declared_s - length_s > max(EARLY_S, 2 * gap):
+    if declared_s - held_s > max(EARLY_S, 2 * gap):
         raise DecodeError(
             "the file is cut short",
             where=table.path,
-            why=f"its header promises {declared_s:.2f} s, it holds {max(length_s, 0):.2f} s",
+            why=f"its header promises {declared_s:.2f} s, it holds {held_s:.2f} s",
             mend="fetch or copy the file again",
         )

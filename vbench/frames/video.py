@@ -14,6 +14,7 @@ from typing import Any
 
 import av
 import numpy as np
+from av.video.reformatter import VideoReformatter
 
 from vbench.errors import DecodeError
 from vbench.frames.packets import PacketTable, read_packets
@@ -39,8 +40,10 @@ class VideoFile(Source):
 
     def frames(self, indices: Collection[int]) -> Iterator[Frame]:
         """See `Source.frames`."""
+        converter = VideoReformatter()
         for index, picture in decode(self.timeline, self._checked(indices), self._index_of):
-            yield Frame(index, self.timeline.timestamps_s[index], upright(picture))
+            pixels = upright(picture, converter)
+            yield Frame(index, self.timeline.timestamps_s[index], pixels)
 
 
 def probe(path: str) -> tuple[Timeline, tuple[int, ...] | None]:
@@ -60,7 +63,7 @@ def probe(path: str) -> tuple[Timeline, tuple[int, ...] | None]:
         seconds = tuple(float(i / table.rate) for i in range(ticks))
     else:
         seconds = table.seconds(ticks)
-    shape = upright(table.picture).shape
+    shape = upright(table.picture, VideoReformatter()).shape
     step = seconds[-1] / (len(seconds) - 1) if len(seconds) > 1 else float(1 / table.rate)
     last = None if isinstance(ticks, int) else ticks[-1]
     timeline = Timeline(
@@ -112,13 +115,18 @@ def decode(
     raise _lost(timeline, min(missing), "the decoder did not deliver it")
 
 
-def upright(picture: Any) -> np.ndarray:
+def upright(picture: Any, converter: VideoReformatter) -> np.ndarray:
     """Converts a decoded picture to RGB (h w 3, uint8), turned and mirrored as the file asks.
 
     The display matrix maps a pixel (x, y) to (a x + c y, b x + d y); players honour its quarter
     turns and mirrorings, which is what transposing and flipping can do.
+
+    Args:
+        picture: An `av.VideoFrame`.
+        converter: Reused within a pass: left to itself, each picture makes its own with threads of
+            its own, for the same pixels at several times the CPU.
     """
-    pixels: np.ndarray = picture.to_ndarray(format="rgb24")
+    pixels: np.ndarray = converter.reformat(picture, format="rgb24", threads=1).to_ndarray()
     side_data = picture.side_data.get("DISPLAYMATRIX")
     if side_data is None:
         return pixels
