@@ -59,7 +59,8 @@ def associate(scores: Floats) -> dict[str, Credit]:
     def beats_in_order(winner: _Cell, loser: _Cell) -> NDArray[np.bool_]:
         tied = np.equal(scores[:, *winner], scores[:, *loser])
         first = np.greater(_ORDERS[:, *winner], _ORDERS[:, *loser])
-        return np.logical_or(beats(winner, loser)[:, None], tied[:, None] & first)
+        won: NDArray[np.bool_] = beats(winner, loser)[:, None] | (tied[:, None] & first)
+        return won
 
     strict, ordered = _grades(beats), _grades(beats_in_order)
     return {

@@ -1,0 +1,199 @@
+"""What stands in which table: VELOCITI's Tables 2 and 3, and one row per test for any dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vbench.metrics.velociti import AVERAGED, CONTROLS, IVAT
+from vbench.results.tables import Cell, Column, Line, Table
+
+Summary = Mapping[str, Any]
+"""What summary.json holds; see `statistics.summary`."""
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A run as a table shows it."""
+
+    name: str
+    summary: Summary
+    limit: int | None = None
+    """The run's `limit=N`: at most N samples of each test were drawn."""
+
+    @property
+    def label(self) -> str:
+        """The name, marked where the run did not use all samples."""
+        return self.name if self.limit is None else f"{self.name} (limit={self.limit})"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A paper's table: which estimates are its columns."""
+
+    title: str
+    columns: tuple[Column, ...]
+
+
+def _columns(keys: Sequence[str], titles: Sequence[str], groups: Sequence[str]) -> list[Column]:
+    return [Column(*column) for column in zip(keys, titles, groups, strict=True)]
+
+
+VELOCITI_2 = Layout(
+    "VELOCITI, layout of Table 2",
+    (
+        *_columns(CONTROLS, ("t2v", "v2t"), ["C"] * 2),
+        *_columns(IVAT, ("t2v", "v2t", "t2v", "v2t", "Group"), ["I", "I", "M", "M", ""]),
+    ),
+)
+"""C: control, I: independent, M: matching."""
+
+VELOCITI_3 = Layout(
+    "VELOCITI, layout of Table 3",
+    tuple(
+        _columns(
+            (*AVERAGED, "average"),
+            ("Iden", "Bind", "Coref", "Adv", "Bind", "Modif", "Chrono", "Avg"),
+            ["Agent"] * 3 + ["Action"] * 3 + [""] * 2,
+        )
+    ),
+)
+
+_NOTES = (
+    "value [95 % interval], clustered by source; exact with n = sources where all credits agree",
+    "ties: samples whose deciding comparison is tied (value if tied scores were ordered at random)",
+    "truncated: samples with a text longer than the model reads",
+)
+
+
+def paper_table(layout: Layout, runs: Sequence[RunSummary]) -> Table:
+    """Returns a paper's table with chance first, then each run and what qualifies its numbers.
+
+    To print other rows beside these, such as a paper's own, put them into `lines` of the result.
+
+    Args:
+        layout: The columns.
+        runs: The rows; an estimate that a run lacks is left empty.
+    """
+    keys = [column.key for column in layout.columns]
+    found = [run.summary["tests"][key] for run in runs for key in keys if key in _tests(run)]
+    chances: dict[str, Cell] = {}
+    for run in runs:
+        chances = {key: _chance(test) for key, test in _tests(run).items()} | chances
+    lines = [Line("Chance", tuple(chances.get(key, Cell()) for key in keys))]
+    for run in runs:
+        facts = [_facts(run.summary, key) for key in keys]
+        lines.append(Line(run.label, tuple(fact["value"] for fact in facts)))
+        lines += [
+            Line(title, tuple(fact[name] for fact in facts), detail=True)
+            for name, title in _DETAILS.items()
+        ]
+    title = f"{layout.title}: accuracy in %, {_interval_head(found)}"
+    return Table(title, "Model", layout.columns, tuple(lines), (*_NOTES, *_run_notes(runs)))
+
+
+def test_table(runs: Sequence[RunSummary]) -> Table:
+    """Returns one row per test of each run, for any dataset.
+
+    Args:
+        runs: One run, named in the title, or several, named in each row.
+    """
+    columns = (
+        Column("value", "accuracy"),
+        *(Column(name, title, detail=True) for name, title in _DETAILS.items()),
+        Column("chance", "chance", detail=True),
+    )
+    lines = []
+    for run in runs:
+        for key, test in _tests(run).items():
+            facts = _facts(run.summary, key) | {"chance": _chance(test)}
+            label = key if len(runs) == 1 else f"{run.label}: {key}"
+            lines.append(Line(label, tuple(facts[column.key] for column in columns)))
+    found = [test for run in runs for test in _tests(run).values()]
+    names = runs[0].label if len(runs) == 1 else f"{len(runs)} runs"
+    title = f"{names}: accuracy in %, {_interval_head(found)}"
+    return Table(title, "Test", columns, tuple(lines), (*_NOTES, *_run_notes(runs)))
+
+
+def tables(runs: Sequence[RunSummary]) -> dict[str, Table]:
+    """Returns every table that these runs can fill, by file name: the paper's, then all tests."""
+    shown = {}
+    for name, layout in (("velociti_table2", VELOCITI_2), ("velociti_table3", VELOCITI_3)):
+        if any(column.key in _tests(run) for run in runs for column in layout.columns):
+            shown[name] = paper_table(layout, runs)
+    return shown | {"tests": test_table(runs)}
+
+
+def _tests(run: RunSummary) -> Mapping[str, Any]:
+    tests: Mapping[str, Any] = run.summary["tests"]
+    return tests
+
+
+_DETAILS = {
+    "n": "n (sources)",
+    "ties": "ties (as half)",
+    "truncated": "truncated",
+    "answered": "answered",
+}
+
+
+def _facts(summary: Summary, key: str) -> dict[str, Cell]:
+    """Returns the cells for one estimate: its value and _DETAILS; all empty if there is none."""
+    test = summary["tests"].get(key)
+    if test is None:
+        return dict.fromkeys(("value", *_DETAILS), Cell())
+    interval = f"[{_percent(test['ci_low'])}, {_percent(test['ci_high'])}]"
+    rest = summary["coverage"]["incomplete"].get(key)
+    return {
+        "value": Cell(f"{_percent(test['value'])} {interval}", test),
+        "n": Cell(f"{test['n']} ({test['clusters']})"),
+        "ties": Cell(f"{test['ties']} ({_percent(test['value_half_ties'])})"),
+        "truncated": Cell(str(test["truncated"])),
+        "answered": Cell(
+            "100 %"
+            if rest is None
+            else f"{_share(rest['answered'], rest['n'])}, "
+            f"{_percent(rest['if_wrong'])}-{_percent(rest['if_right'])}"
+        ),
+    }
+
+
+def _chance(test: Mapping[str, Any]) -> Cell:
+    return Cell(_percent(test["chance"]), {"value": test["chance"]})
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.1f}"
+
+
+def _share(part: int, whole: int) -> str:
+    """Writes a share in percent, rounded down so that only all is 100 %; a decimal from 99 % on."""
+    tenths = 1000 * part // whole
+    if tenths < 990 or part == whole:
+        return f"{tenths // 10} %"
+    return f"{tenths / 10:.1f} %"
+
+
+def _interval_head(found: Iterable[Mapping[str, Any]]) -> str:
+    sources = sorted({test["clusters"] for test in found})
+    if not sources:
+        return "no test answered"
+    span = f"{sources[0]}" if len(sources) == 1 else f"{sources[0]}-{sources[-1]}"
+    return f"95 %, {span} {'source' if span == '1' else 'sources'}"
+
+
+def _run_notes(runs: Sequence[RunSummary]) -> list[str]:
+    notes = []
+    if any(run.summary["coverage"]["incomplete"] for run in runs):
+        notes.append("answered: share, and the value if the rest were all wrong - all right")
+    limits = dict.fromkeys(run.limit for run in runs if run.limit is not None)
+    notes += [f"limit={n}: a seeded draw of at most {n} samples per test" for n in limits]
+    for run in runs:
+        coverage = run.summary["coverage"]
+        n, failed = coverage["n"], len(coverage["failed"])
+        if n:
+            trouble = f", {failed} failures recorded" if failed else ""
+            share = _share(coverage["answered"], n)
+            notes.append(f"{run.label}: {share} of {n} samples answered{trouble}")
+    return notes
