@@ -169,9 +169,11 @@ def test_frames_in_another_layout_are_refused(frame: np.ndarray) -> None:
         ImageTransform()([frame])
 
 
-def test_no_frames_are_refused() -> None:
+def test_no_frames_and_mixed_shapes_are_refused() -> None:
     with pytest.raises(ValueError, match="no frames"):
         ImageTransform()([])
+    with pytest.raises(ValueError, match="different shapes"):
+        ImageTransform(crop=None)([photo(360, 640), photo(360, 480)])
 
 
 def test_digest_follows_every_field_and_survives_pickling() -> None:

@@ -80,16 +80,17 @@ class ImageTransform:
         frame's shape they must have one to begin with.
 
         Raises:
-            ValueError: A frame has another dtype or layout, or there is none.
+            ValueError: A frame has another dtype or layout, there is none, or shapes differ.
         """
         import torch
 
         if not frames:
             raise ValueError("no frames to transform")
         images = [self._resized_and_cropped(frame) for frame in frames]
-        pixels = torch.empty((len(images), *images[0].shape[1:]), dtype=torch.float32)
-        for slot, image in zip(pixels, images, strict=True):
-            slot.copy_(image[0])
+        shapes = sorted({tuple(image.shape[2:]) for image in images})
+        if len(shapes) > 1:
+            raise ValueError(f"frames of one call end in different shapes: {shapes}")
+        pixels = torch.cat(images).to(torch.float32, memory_format=torch.contiguous_format)
         mean, std = (torch.tensor(values).view(1, 3, 1, 1) for values in (self.mean, self.std))
         return pixels.mul_(self.rescale).sub_(mean).div_(std)
 

@@ -21,7 +21,7 @@ VELOCITI_OFFSETS = (0.25, 0.75)
 def left_edge(n: int, k: int) -> list[int]:
     """Left edge of k equal segments: int of arange(0, n, n/k).
 
-    Source: Video-LLaVA (LanguageBind) and the LLaVA family; VELOCITI v1, video_llava/data_utils.py.
+    Source: Video-LLaVA, as run by VELOCITI v1 (video_llava/data_utils.py); Video-LLaMA.
 
     >>> left_edge(240, 8)
     [0, 30, 60, 90, 120, 150, 180, 210]
@@ -32,7 +32,7 @@ def left_edge(n: int, k: int) -> list[int]:
 def uniform_endpoints(n: int, k: int) -> list[int]:
     """First and last frame and equal steps between: int of linspace(0, n-1, k).
 
-    Source: LLaVA-NeXT-Video, lmms-eval (load_video.py), CLIP-ViP (datasets/dataloader.py).
+    Source: lmms-eval (models/model_utils/load_video.py), CLIP-ViP (datasets/dataloader.py), Valley.
 
     >>> uniform_endpoints(240, 8)
     [0, 34, 68, 102, 136, 170, 204, 239]
@@ -81,7 +81,8 @@ def segment_offset(n: int, k: int) -> list[int]:
 def seeded_random(n: int, k: int, seed: str) -> list[int]:
     """A draw of k different frames, in order of time; all n where k is larger.
 
-    Source: the random-frame baseline of Atemporal Probe (Buch et al., 2022).
+    Source: the random-frame baseline of Buch et al. (2022), "Revisiting the 'Video' in
+    Video-Language Understanding".
 
     >>> seeded_random(240, 8, "0")
     [16, 20, 25, 54, 65, 92, 223, 232]
@@ -119,7 +120,7 @@ def nested(n: int, k: int, largest: int) -> list[int]:
 def first(n: int) -> list[int]:
     """The first frame.
 
-    Source: the single-frame baseline of Lei et al. (2022), "Revealing Single Frame Bias".
+    Source: this project, as a control.
 
     >>> first(240)
     [0]
@@ -130,7 +131,7 @@ def first(n: int) -> list[int]:
 def middle(n: int) -> list[int]:
     """The middle frame, the later of two.
 
-    Source: the single-frame baseline of Atemporal Probe (Buch et al., 2022).
+    Source: uniform_midpoints with k = 1, the one frame of image baselines.
 
     >>> middle(240)
     [120]

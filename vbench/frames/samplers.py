@@ -230,17 +230,18 @@ class FixedSampler(Sampler):
 
 
 def _velociti20(span: Span) -> list[int]:
-    """Finds the v1 frames in a span, or takes it whole where it is already sampled that thinly.
+    """Finds the v1 frames in a span.
 
     At two frames a second, the rate of the release's own folders of frames, the rule's numbers
-    coincide or fall before the first frame: such a source is the sample.
+    coincide or fall before the first frame: there the frames on screen at its moments are taken,
+    which for such a folder are all of them.
     """
-    n = len(span.timestamps_s)
-    if round(span.source_fps) <= 2:
-        return list(range(n))
     moments = rules.velociti20_moments(span.start_s, span.end_s)
+    if round(span.source_fps) <= 2:
+        return rules.on_screen(span.timestamps_s, moments)
     indices = rules.velociti20_indices(moments, span.source_fps)
     inside = [index - span.first_index for index in indices]
+    n = len(span.timestamps_s)
     return [p for p in inside if 0 <= p < n] or rules.middle(n)
 
 
