@@ -24,8 +24,15 @@ from vbench.records import Clip, Status
 class Span(Protocol):
     """The frames of a file within a clip."""
 
-    timestamps_s: tuple[float, ...]
-    first_index: int
+    @property
+    def timestamps_s(self) -> tuple[float, ...]:
+        """When they are shown, seconds from the file's first frame."""
+        ...
+
+    @property
+    def first_index(self) -> int:
+        """Index within the file of the first of them."""
+        ...
 
 
 class Timeline(Protocol):
@@ -37,10 +44,17 @@ class Timeline(Protocol):
 
 
 class Frame(Protocol):
-    """A decoded frame: its index in the file and its pixels, uint8 (h, w, 3)."""
+    """A decoded frame."""
 
-    index: int
-    pixels: np.ndarray
+    @property
+    def index(self) -> int:
+        """Its rank within the file."""
+        ...
+
+    @property
+    def pixels(self) -> np.ndarray:
+        """uint8 (h, w, 3), RGB."""
+        ...
 
 
 class Source(Protocol):

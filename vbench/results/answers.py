@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from vbench.errors import RunError
-from vbench.records import FINAL, Answer, Prediction, Request, Sample, Score
+from vbench.records import FINAL, Answer, Outcome, Prediction, Request, Sample, Score
+from vbench.results.rows import record
 from vbench.results.store import RunFolder, merge
 
 
@@ -107,14 +108,25 @@ class Tally:
             )
         return complete
 
-    def clip_rows(self, requests: Sequence[Request]) -> dict[object, Prediction]:
-        """Returns the stored clip row behind each clip of the requests."""
-        found: dict[object, Prediction] = {}
-        for request in requests:
-            for row in (self.rows[key] for key in self.keys[request] if key in self.rows):
-                if row.kind == "clip":
-                    found[request.clips[0]] = row
-        return found
+    def records(
+        self, scores: Sequence[Score], outcome: Callable[[Score], Outcome]
+    ) -> list[dict[str, object]]:
+        """Returns the rows of records.parquet for scores of this tally's samples.
+
+        Args:
+            scores: Scored samples.
+            outcome: What the metric makes of each.
+        """
+        shown = {row.key: row for row in self.rows.values() if row.kind == "clip"}
+        clips = {
+            request.clips[0]: shown[keys[0]]
+            for request, keys in self.keys.items()
+            if keys[0] in shown
+        }
+        return [
+            record(score, outcome(score), [clips.get(clip) for clip in score.sample.clips])
+            for score in scores
+        ]
 
     def failures(self) -> list[Prediction]:
         """Returns the rows that are not ok, in a stable order."""

@@ -1,0 +1,175 @@
+"""The story of one evaluation, from a composed command to a finished run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vbench.checks import check_pairing
+from vbench.records import Sample
+from vbench.results.mirror import Mirror, NoMirror
+from vbench.results.run import Run, load_run
+from vbench.schema import (
+    compose,
+    config_digest,
+    identity,
+    instantiate,
+    plain,
+    run_name,
+    write_hydra,
+)
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from vbench.loop.plan import Plan
+    from vbench.results.answers import Tally
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a command composes, built."""
+
+    dataset: Any
+    prompt: Any
+    scorer: Any
+    metric: Any
+    trainer: Any
+    loader: Any
+    logger: Any
+    sampler: Any
+    model: Any
+
+    @classmethod
+    def build(cls, config: DictConfig) -> Parts:
+        """Builds each node of the config under its own name, the model last."""
+        return cls(**{part.name: instantiate(config, part.name) for part in fields(cls)})
+
+
+def evaluate(*overrides: str) -> Run | None:
+    """Does what `vbench evaluate OVERRIDES…` does.
+
+    Args:
+        *overrides: As typed on the command line: `"model=toy/clip"`, `"sampler.num_frames=8"`.
+
+    Returns:
+        The finished run; None on ranks other than the first.
+
+    Raises:
+        VbenchError: The command, the data, the model or the disk is at fault; it says which and
+            how to mend it.
+    """
+    return run(compose(overrides))
+
+
+def run(config: DictConfig) -> Run | None:
+    """Runs a composed command (see `evaluate`)."""
+    from vbench.loop.family import plan_for
+    from vbench.loop.predict import make_trainer
+    from vbench.results.answers import Tally
+    from vbench.results.store import RunFolder, open_run
+
+    parts = Parts.build(config)
+    samples = _samples(parts, config)
+    asked = [(sample, parts.scorer.requests(sample, parts.prompt)) for sample in samples]
+    requests = [request for _, of_sample in asked for request in of_sample]
+    plan = plan_for(parts.model, requests, parts.sampler, parts.trainer.precision)
+
+    trainer = make_trainer(parts.trainer)
+    path = Path(config.run_dir or Path(config.paths.outputs, "runs", run_name(config)))
+    settings, first = plain(config), trainer.is_global_zero
+    folder = open_run(path, settings, identity, fresh=config.fresh) if first else RunFolder(path)
+    tally = Tally(folder, asked, plan.keys, parts.scorer)
+    mirror: Mirror = parts.logger if first else NoMirror()
+    mirror.start(path, config_digest(config), run_name(config), identity(settings))
+    try:
+        _answer(parts, plan, tally, trainer, mirror)
+        if first:
+            _finish(parts, tally, mirror, config)
+    except BaseException as error:
+        if first:
+            folder.write_status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+        mirror.fail()
+        raise
+    return load_run(path) if first else None
+
+
+def _samples(parts: Parts, config: DictConfig) -> Sequence[Sample]:
+    from vbench.loop.draw import draw
+
+    samples = draw(parts.dataset.samples(), config.limit, config.seed)
+    check_pairing(parts.dataset, parts.model, parts.prompt, samples)
+    if "facts" in parts.model.needs:
+        parts.model.bind(parts.dataset.facts())
+    return samples
+
+
+def _answer(parts: Parts, plan: Plan, tally: Tally, trainer: Any, mirror: Mirror) -> None:
+    """Puts what is not answered yet through the loop, on this rank's share of the plan."""
+    from torch.utils.data import DataLoader
+
+    from vbench.frames.source import open_source
+    from vbench.loop.data import WorkDataset, as_list
+    from vbench.loop.family import ask_for
+    from vbench.loop.predict import Predictor, predict
+    from vbench.loop.writer import PredictionWriter, Progress
+
+    tally.read()
+    done, world = tally.done(), trainer.world_size
+    work = plan.work(done, parts.loader.texts_per_batch, trainer.global_rank, world)
+    tally.folder.write_status("running", keys=len(plan.all_keys()), done=len(done))
+    if not work and world == 1:
+        return
+    strips = tally.folder.frames if mirror.wants_frames else None
+    preprocess = getattr(parts.model, "preprocess", None)
+    dataset = WorkDataset(work, open_source, parts.sampler, preprocess, strips)
+    loader = DataLoader(
+        dataset,
+        batch_size=parts.loader.batch_size,
+        num_workers=parts.loader.workers() if preprocess is not None else 0,
+        collate_fn=as_list,
+    )
+    weights = getattr(parts.model, "module", None)
+    predictor = Predictor(ask_for(parts.model, parts.loader), weights, parts.trainer.precision)
+
+    def show() -> None:
+        mirror.add(tally.records(tally.newly_complete(), parts.metric.outcome))
+
+    writer = PredictionWriter(tally.folder, parts.loader.flush_seconds, show)
+    predict(trainer, predictor, loader, [writer, Progress(len(work))])
+
+
+def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig) -> None:
+    """Turns stored answers into records, estimates and tables."""
+    from vbench.results.environment import environment
+    from vbench.results.layouts import RunSummary, tables
+    from vbench.results.rows import write_records
+    from vbench.results.statistics import summary
+    from vbench.results.store import write_json
+    from vbench.results.tables import save
+
+    path, scores = tally.folder.path, tally.scores()
+    records = tally.records(scores, parts.metric.outcome)
+    found = summary(parts.metric(scores), scores, tally.failures())
+    write_records(path / "records.parquet", records)
+    write_json(path / "environment.json", environment(**_facts(parts)))
+    write_hydra(config, path)
+    for name, table in tables([RunSummary(run_name(config), found, config.limit)]).items():
+        save(table, path / "tables", name)
+    write_json(path / "summary.json", found)
+    tally.folder.write_status("done", samples=len(scores), failed=len(found["coverage"]["failed"]))
+    mirror.finish(records, found["tests"], tally.folder.frames)
+
+
+def _facts(parts: Parts) -> dict[str, object]:
+    """Returns what environment.json says of the model and where it ran."""
+    weights = getattr(parts.model, "module", None)
+    dtypes = {str(w.dtype).removeprefix("torch.") for w in weights.parameters()} if weights else ()
+    return {
+        "model": parts.model.identity(),
+        "weight_dtype": ", ".join(sorted(dtypes)) or None,
+        "precision": parts.trainer.precision,
+        "devices": parts.trainer.devices * parts.trainer.num_nodes,
+    }
