@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,24 +16,10 @@ from vbench.records import Clip
 
 
 @dataclass
-class FakeFrame:
-    index: int
-    pixels: np.ndarray
-
-
-@dataclass
-class FakeSpan:
+class Picked:
+    indices: tuple[int, ...]
     timestamps_s: tuple[float, ...]
-    first_index: int
-    identity: str
-
-
-class EverySecond:
-    def __call__(self, span: FakeSpan) -> list[int]:
-        return list(range(0, len(span.timestamps_s), 2))
-
-    def frames_wanted(self, span: FakeSpan) -> int:
-        return 99
+    wanted: int
 
 
 @dataclass
@@ -43,22 +29,17 @@ class FakeSource:
     rotten: frozenset[int] = frozenset()
     reads: list[list[int]] = field(default_factory=list)
 
-    @property
-    def timeline(self) -> FakeSource:
-        return self
-
-    def span(self, start_s: float, end_s: float | None, identity: str) -> FakeSpan:
-        inside = [i for i in range(12) if start_s <= i < (end_s or 12)]
+    def pick(self, clip: Clip, sampler: object) -> Picked:
+        inside = [i for i in range(12) if clip.start_s <= i < (clip.end_s or 12)]
         if not inside:
             raise DecodeError("no frame lies within the span", why="the file is shorter")
-        return FakeSpan(tuple(map(float, inside)), inside[0], identity)
+        return Picked(tuple(inside[::2]), tuple(map(float, inside[::2])), 99)
 
-    def read(self, indices: Collection[int]) -> Iterator[FakeFrame]:
+    def read(self, indices: Collection[int]) -> dict[int, np.ndarray]:
         self.reads.append(sorted(indices))
-        for i in sorted(indices):
-            if i in self.rotten:
-                raise DecodeError("a frame cannot be decoded", why="rotten")
-            yield FakeFrame(i, np.full((8, 8, 3), i, np.uint8))
+        if self.rotten & set(indices):
+            raise DecodeError("a frame cannot be decoded", why="rotten")
+        return {i: np.full((8, 8, 3), i, np.uint8) for i in indices}
 
 
 class Mean:
@@ -71,7 +52,7 @@ class Mean:
 
 def prepare(source: FakeSource, *clips: Clip, strips: Path | None = None) -> PreparedFile:
     work = FileWork("f.mp4", tuple((f"k{i}", clip) for i, clip in enumerate(clips)))
-    dataset = WorkDataset([work], lambda path: source, EverySecond(), Mean(), strips)
+    dataset = WorkDataset([work], lambda path: source, None, Mean(), strips)
     (prepared,) = [dataset[i] for i in range(len(dataset))]
     assert isinstance(prepared, PreparedFile)
     return prepared
@@ -109,7 +90,7 @@ def test_a_file_that_does_not_open_fails_all_its_clips_in_one_line(error: Except
         raise error
 
     work = FileWork("f.mp4", (("a", Clip("v", "f")), ("b", Clip("v", "f", 0, 4))))
-    prepared = WorkDataset([work], refuse, EverySecond(), Mean(), None)[0]
+    prepared = WorkDataset([work], refuse, None, Mean(), None)[0]
     assert isinstance(prepared, PreparedFile)
     assert [clip.status for clip in prepared.clips] == ["decode_error"] * 2
     assert prepared.pixels is None
@@ -122,7 +103,7 @@ def test_no_file_is_opened_for_a_model_without_frames() -> None:
 
     pairs = (("k", Clip("v", "f"), "text"),)
     dataset = WorkDataset(
-        [FileWork("f", (), pairs), TextWork((("t", "x"),))], refuse, EverySecond(), None, None
+        [FileWork("f", (), pairs), TextWork((("t", "x"),))], refuse, None, None, None
     )
     prepared = dataset[0]
     assert isinstance(prepared, PreparedFile)

@@ -6,7 +6,7 @@ become statuses of the clips they concern, never exceptions of the loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,64 +21,34 @@ from vbench.protocols import Preprocess
 from vbench.records import Clip, Status
 
 
-class Span(Protocol):
-    """The frames of a file within a clip."""
+class Picked(Protocol):
+    """The frames that a sampler chose for a clip."""
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """Ranks within the file, in the order the model is to see them."""
+        ...
 
     @property
     def timestamps_s(self) -> tuple[float, ...]:
-        """When they are shown, seconds from the file's first frame."""
+        """Seconds from the file's first frame."""
         ...
 
     @property
-    def first_index(self) -> int:
-        """Index within the file of the first of them."""
-        ...
-
-
-class Timeline(Protocol):
-    """When a file's frames are shown."""
-
-    def span(self, start_s: float, end_s: float | None, identity: str) -> Span:
-        """Returns the frames within a clip; raises VbenchError if there are none."""
-        ...
-
-
-class Frame(Protocol):
-    """A decoded frame."""
-
-    @property
-    def index(self) -> int:
-        """Its rank within the file."""
-        ...
-
-    @property
-    def pixels(self) -> np.ndarray:
-        """uint8 (h, w, 3), RGB."""
+    def wanted(self) -> int:
+        """How many the sampler was asked for."""
         ...
 
 
 class Source(Protocol):
     """An opened video file or folder of frames."""
 
-    @property
-    def timeline(self) -> Timeline:
-        """When its frames are shown."""
+    def pick(self, clip: Clip, sampler: Any) -> Picked:
+        """Returns the frames a sampler chooses within a clip's span."""
         ...
 
-    def read(self, indices: Collection[int]) -> Iterable[Frame]:
-        """Returns the frames with these indices, decoded in one pass."""
-        ...
-
-
-class Sampler(Protocol):
-    """Chooses frames of a span."""
-
-    def __call__(self, span: Any) -> list[int]:
-        """Returns positions within the span, in the order the model is to see them."""
-        ...
-
-    def frames_wanted(self, span: Any) -> int:
-        """Returns how many frames were asked for."""
+    def read(self, indices: Collection[int]) -> Mapping[int, np.ndarray]:
+        """Returns the wanted frames by index, each uint8 (h, w, 3), decoded in one pass."""
         ...
 
 
@@ -126,7 +96,7 @@ class WorkDataset(Dataset[Prepared]):
         self,
         work: Sequence[Work],
         open_source: Callable[[str], Source],
-        sampler: Sampler,
+        sampler: object,
         preprocess: Preprocess | None,
         strips: Path | None,
     ) -> None:
@@ -153,7 +123,7 @@ class WorkDataset(Dataset[Prepared]):
         try:
             source = self.open_source(work.path)
             for clip in clips:
-                self._pick(source.timeline, clip, work.fingerprint)
+                self._pick(source, clip)
             frames = _read(source, clips)
         except Exception as error:
             for clip in clips:
@@ -170,16 +140,15 @@ class WorkDataset(Dataset[Prepared]):
         pixels = preprocess([frames[index] for index in order]) if order else None
         return PreparedFile(work.path, clips, pixels, work.pairs)
 
-    def _pick(self, timeline: Timeline, clip: PreparedClip, fingerprint: str) -> None:
+    def _pick(self, source: Source, clip: PreparedClip) -> None:
         try:
-            span = timeline.span(clip.clip.start_s, clip.clip.end_s, fingerprint)
-            positions = self.sampler(span)
+            picked = source.pick(clip.clip, self.sampler)
         except Exception as error:
             _fail(clip, error)
             return
-        clip.frame_indices = tuple(span.first_index + position for position in positions)
-        clip.timestamps_s = tuple(span.timestamps_s[position] for position in positions)
-        clip.frames_wanted = self.sampler.frames_wanted(span)
+        clip.frame_indices = picked.indices
+        clip.timestamps_s = picked.timestamps_s
+        clip.frames_wanted = picked.wanted
 
 
 def _read(source: Source, clips: Sequence[PreparedClip]) -> dict[int, np.ndarray]:
@@ -189,7 +158,7 @@ def _read(source: Source, clips: Sequence[PreparedClip]) -> dict[int, np.ndarray
     if not wanted:
         return {}
     try:
-        return {frame.index: frame.pixels for frame in source.read(wanted)}
+        return dict(source.read(wanted))
     except Exception as error:
         if len(alive) == 1:
             _fail(alive[0], error)
