@@ -93,7 +93,7 @@ def paper_table(layout: Layout, runs: Sequence[RunSummary]) -> Table:
     return Table(title, "Model", layout.columns, tuple(lines), (*_NOTES, *_run_notes(runs)))
 
 
-def test_table(runs: Sequence[RunSummary]) -> Table:
+def table_of_tests(runs: Sequence[RunSummary]) -> Table:
     """Returns one row per test of each run, for any dataset.
 
     Args:
@@ -122,7 +122,7 @@ def tables(runs: Sequence[RunSummary]) -> dict[str, Table]:
     for name, layout in (("velociti_table2", VELOCITI_2), ("velociti_table3", VELOCITI_3)):
         if any(column.key in _tests(run) for run in runs for column in layout.columns):
             shown[name] = paper_table(layout, runs)
-    return shown | {"tests": test_table(runs)}
+    return shown | {"tests": table_of_tests(runs)}
 
 
 def _tests(run: RunSummary) -> Mapping[str, Any]:
