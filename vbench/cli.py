@@ -70,26 +70,30 @@ def _evaluate(words: list[str]) -> int:
     if flags & {"-h", "--help"}:
         sys.stdout.write(describe("evaluate"))
         return 0
-    from vbench.composition import sweep_jobs
+    from vbench.composition import sweep_overrides
+    from vbench.overrides import jobs
     from vbench.schema import compose
-
-    jobs = sweep_jobs(overrides, asked=bool(flags & {"-m", "--multirun"}))
-    if "--cfg" in flags:
-        for job in [overrides] if jobs is None else jobs:
-            _print_config(compose(job))
-        return 0
-    if jobs is None:
-        return _run(compose(overrides))
     from vbench.sweep import sweep
 
-    return sweep(overrides, jobs, _run_and_report)
+    swept = sweep_overrides(overrides, asked=bool(flags & {"-m", "--multirun"}))
+    if "--cfg" in flags:
+        for job in [overrides] if swept is None else jobs(swept):
+            _print_config(compose(job))
+        return 0
+    return _run(compose(overrides)) if swept is None else sweep(swept, _run_and_report)
 
 
 def _run(config: DictConfig) -> int:
     from vbench.evaluate import run
 
     finished = run(config)
-    return 0 if finished is None else finished.exit_code
+    if finished is None:  # a further rank of a run on many devices
+        return 0
+    from vbench.table import print_tables
+
+    print_tables([str(finished.path)], "terminal")
+    sys.stdout.write(f"{finished.path}\n")
+    return finished.exit_code
 
 
 def _run_and_report(config: DictConfig) -> int:

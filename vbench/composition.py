@@ -85,26 +85,28 @@ def _finish(config: DictConfig, choices: Mapping[Any, Any], overrides: Sequence[
     return config
 
 
-def sweep_jobs(overrides: Sequence[str], asked: bool) -> list[list[str]] | None:
-    """Returns the overrides of each job of a sweep, or None where there is nothing to sweep.
+def sweep_overrides(overrides: Sequence[str], asked: bool) -> list[str] | None:
+    """Returns all overrides of a sweep, or None where there is nothing to sweep.
 
     Args:
         overrides: As typed.
         asked: Whether the user asked for a sweep (`-m`); an experiment may ask by itself with
-            `hydra.mode: MULTIRUN`, and name what it sweeps in `hydra.sweeper.params`.
+            `hydra.mode: MULTIRUN`, and name what it sweeps in `hydra.sweeper.params`. What is typed
+            replaces the experiment's values of the same key.
 
     Raises:
         ConfigError: An override cannot be read or names something that does not exist.
     """
     words = vocabulary()
-    prepared = prepare(overrides, words, sweeping=True)
-    single = [text for text in prepared if len(jobs([text])) == 1]
+    typed = prepare(overrides, words, sweeping=True)
+    single = [text for text in typed if len(jobs([text])) == 1]
     with _hydra() as searchpath:
         full = hydra_compose("evaluate", [*single, *searchpath], return_hydra_config=True)
         if not asked and not str(full.hydra.mode).endswith("MULTIRUN"):
             return None
         params = OmegaConf.select(full, "hydra.sweeper.params") or {}
-    return jobs([*(f"{key}={value}" for key, value in params.items()), *prepared])
+    swept = prepare([f"{key}={value}" for key, value in params.items()], words, sweeping=True)
+    return list({text.partition("=")[0]: text for text in [*swept, *typed]}.values())
 
 
 def multirun(
@@ -113,7 +115,7 @@ def multirun(
     """Runs one job per combination of the swept values, through Hydra's sweeper and launcher.
 
     Args:
-        overrides: Overrides as typed, sweeps (`model=a,b`) among them.
+        overrides: From `sweep_overrides`.
         folder: Where Hydra keeps its multirun.yaml.
         job: Gets the job's config and its number from 0; returns its exit code.
 
@@ -123,17 +125,16 @@ def multirun(
     Raises:
         ConfigError: The sweep cannot be composed.
     """
-    prepared = prepare(overrides, vocabulary(), sweeping=True)
 
     def task(composed: DictConfig) -> int:
         hydra = HydraConfig.get()
         typed = list(hydra.overrides.task)
         return job(_finish(composed, hydra.runtime.choices, typed), hydra.job.num)
 
-    own = [f"hydra.sweep.dir={_quoted(folder)}", "hydra.sweep.subdir=."]
+    own = [f"hydra.sweep.dir={_quoted(folder)}", "hydra.sweep.subdir=.", "hydra.sweeper.params={}"]
     with _hydra() as searchpath:
         hydra = cast(Any, GlobalHydra.instance().hydra)
-        batches = hydra.multirun("evaluate", task, [*prepared, *searchpath, *own])
+        batches = hydra.multirun("evaluate", task, [*overrides, *searchpath, *own])
     return [int(done.return_value) for batch in batches for done in batch]
 
 

@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING
 
 from vbench.composition import multirun
 from vbench.errors import ConfigError
+from vbench.overrides import jobs
 from vbench.schema import check, compose, config_digest, run_name
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 
-def sweep(
-    overrides: Sequence[str], jobs: Sequence[Sequence[str]], run: Callable[[DictConfig], int]
-) -> int:
+def sweep(overrides: Sequence[str], run: Callable[[DictConfig], int]) -> int:
     """Runs every job of a sweep, the failing ones included.
 
     All jobs are composed and checked before the first one runs.
 
     Args:
-        overrides: As typed.
-        jobs: The overrides of each job, from `composition.sweep_jobs`.
+        overrides: From `composition.sweep_overrides`.
         run: Evaluates one config and returns its exit code; raises nothing of class Exception.
 
     Returns:
@@ -36,17 +34,18 @@ def sweep(
     Raises:
         ConfigError: A job's config is wrong, or different jobs share a fixed run_dir.
     """
-    configs = [compose(job) for job in jobs]
+    each = jobs(overrides)
+    configs = [compose(job) for job in each]
     _check_folders(configs)
     folder = Path(configs[0].paths.outputs, "sweeps", _name(configs))
-    said = [" ".join(text.lstrip("+") for text in job) or "defaults" for job in jobs]
+    said = [" ".join(text.lstrip("+") for text in job) or "defaults" for job in each]
 
     def evaluate(config: DictConfig, number: int) -> int:
         check(config)
         if config.run_dir is None:
             config.run_dir = str(folder / run_name(config))
-        sys.stderr.write(f"\nvbench: job {number + 1} of {len(jobs)}: {said[number]}\n")
-        with _argv(["evaluate", *jobs[number], f"run_dir='{config.run_dir}'"]):
+        sys.stderr.write(f"\nvbench: job {number + 1} of {len(each)}: {said[number]}\n")
+        with _argv(["evaluate", *each[number], f"run_dir='{config.run_dir}'"]):
             return run(config)
 
     codes = multirun(overrides, folder, evaluate)

@@ -20,7 +20,7 @@ vbench {__version__}: what do video-language models understand?
   vbench table outputs/runs/*/*/*                     print the tables of runs
 
 Commands
-  evaluate   compose a config, ask the model, score its answers (may be left out)
+  evaluate   compose a config, ask the model, score it (may be left out)
   build      write the files of a dataset that vbench can generate
   table      print finished runs as tables: --format terminal|markdown|latex|csv
 
