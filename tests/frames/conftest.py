@@ -11,10 +11,6 @@ from typing import Any
 import av
 import numpy as np
 import pytest
-from hypothesis import settings
-
-settings.register_profile("no_deadline", deadline=None)  # time on shared machines proves nothing
-settings.load_profile("no_deadline")
 
 BITS, BLOCK = 10, 8
 
