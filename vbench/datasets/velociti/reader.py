@@ -35,14 +35,8 @@ def read_samples(root: Path, tests: Sequence[str] | None, source: Source) -> lis
         ConfigError: A test does not exist.
         DataError: A file is missing, malformed, or names a video that is no file name.
     """
-    names = tuple(TEST_FILES) if tests is None else tuple(dict.fromkeys(tests))
-    for name in names:
-        if name not in TEST_FILES:
-            raise ConfigError(
-                f"VELOCITI has no test '{name}'",
-                where=f"dataset.tests=[{','.join(names)}]",
-                mend=did_you_mean(name, TEST_FILES),
-            )
+    check_tests(tests)
+    names = TEST_FILES if tests is None else dict.fromkeys(tests)
     layout = Layout.find(root)
     files: dict[str, Node] = {}
     samples: list[Sample] = []
@@ -55,6 +49,21 @@ def read_samples(root: Path, tests: Sequence[str] | None, source: Source) -> lis
         read = _READERS.get(name, _pair_samples)
         samples.extend(read(name, files[file.name], lambda video: _clip(video, layout, source)))
     return samples
+
+
+def check_tests(tests: Sequence[str] | None) -> None:
+    """Checks names of tests.
+
+    Raises:
+        ConfigError: A test does not exist.
+    """
+    for name in tests or ():
+        if name not in TEST_FILES:
+            raise ConfigError(
+                f"VELOCITI has no test '{name}'",
+                where=f"dataset.tests=[{','.join(tests or ())}]",
+                mend=did_you_mean(name, TEST_FILES),
+            )
 
 
 def _missing(file: Path, test: str) -> DataError:

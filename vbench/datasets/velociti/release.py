@@ -11,7 +11,7 @@ from vbench.datasets.velociti.reader import read_samples
 from vbench.records import Facts, Sample
 
 
-@dataclass(frozen=True)
+@dataclass
 class Velociti:
     """VELOCITI v1 (Saravanan et al. 2024, arXiv 2406.10889v1), as its authors' zip unpacks."""
 

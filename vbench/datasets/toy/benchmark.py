@@ -1,0 +1,105 @@
+"""VELOCITI on the toy world: built on first use, read like the released data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vbench.datasets.toy.builder import ToySet, build_frames, build_set
+from vbench.datasets.toy.provenance import ToyFacts
+from vbench.datasets.velociti.layout import TEST_FILES, Layout, Source
+from vbench.datasets.velociti.reader import check_tests, read_samples
+from vbench.errors import ConfigError, DataError
+from vbench.records import Facts, Sample
+
+NUM_VIDEOS = 300
+SEED = 0
+
+
+@dataclass
+class ToyVelociti:
+    """All ten tests on drawn clips whose facts are known exactly."""
+
+    root: str
+    """The set's folder, in the layout of VELOCITI v1; built if it does not exist."""
+    num_videos: int | None = None
+    """None: as many as the set has; 300 where it is yet to be built."""
+    seed: int | None = None
+    """None: the set's own; 0 where it is yet to be built."""
+    render: bool | None = None
+    """False: no video files, which is enough for oracles. None: as the set is; else True."""
+    tests: Sequence[str] | None = None
+    """The tests to read; None: all that the set has."""
+    source: Source = "video"
+    name: str = "velociti/toy"
+
+    def build(self) -> Path:
+        """Builds the set unless it exists.
+
+        Returns:
+            Its folder.
+
+        Raises:
+            ConfigError: num_videos is less than 1.
+            DataError: The folder holds something else, or a set with other settings than asked.
+        """
+        root = Path(self.root)
+        if self.num_videos is not None and self.num_videos < 1:
+            raise ConfigError(
+                "dataset.num_videos counts from 1", where=f"dataset.num_videos={self.num_videos}"
+            )
+        found = ToySet.at(root)
+        if found is None:
+            build_set(root, self._wanted())
+        else:
+            self._check(found)
+        return root
+
+    def samples(self) -> list[Sample]:
+        """Returns the samples, test by test, each in file order; builds the set if need be.
+
+        Raises:
+            ConfigError: A test does not exist.
+            DataError: See `build`.
+        """
+        check_tests(self.tests)
+        root = self.build()
+        if self.source == "frames":
+            build_frames(root)
+        tests = self.tests
+        if tests is None:
+            folder = Layout.find(root).annotations
+            tests = [test for test, file in TEST_FILES.items() if (folder / file).is_file()]
+        return read_samples(root, tests, self.source)
+
+    def facts(self) -> Facts:
+        """Returns what is true of the clips and what the captions claim."""
+        return ToyFacts(self.build())
+
+    def _wanted(self) -> ToySet:
+        return ToySet(
+            num_videos=NUM_VIDEOS if self.num_videos is None else self.num_videos,
+            seed=SEED if self.seed is None else self.seed,
+            render=self.render is not False,
+        )
+
+    def _check(self, found: ToySet) -> None:
+        wrong = [
+            f"{key} is {have}, asked for {asked}"
+            for key, asked, have in (
+                ("num_videos", self.num_videos, found.num_videos),
+                ("seed", self.seed, found.seed),
+                # A set with videos serves whoever needs none.
+                ("render", self.render or None, found.render),
+            )
+            if asked not in (None, have)
+        ]
+        if wrong:
+            raise DataError(
+                "the toy set was built with other settings",
+                where=f"dataset.root={self.root}",
+                why="; ".join(wrong),
+                mend="leave these keys out to use it as it is, choose another dataset.root, or "
+                "delete the folder to build it anew",
+            )
