@@ -182,6 +182,13 @@ def test_what_is_no_video_says_so_in_few_lines(studio: Any, kind: str, tmp_path:
     assert "\n" not in error.what + error.why
 
 
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b.mp4", "not_utf8_\udcff.mp4", "no/such/folder"])
+def test_names_that_cannot_be_opened(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DecodeError) as caught:
+        open_source(str(tmp_path / name))
+    assert caught.value.where == str(tmp_path / name)
+
+
 def test_a_file_without_permission(studio: Any, tmp_path: Path) -> None:
     path = tmp_path / "locked.mp4"
     shutil.copy(whole(studio), path)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from vbench.errors import DecodeError
@@ -109,7 +109,7 @@ def open_source(path: str, frames_fps: float | None = None) -> Source:
         DecodeError: There is nothing at the path, or it holds no frame that can be decoded.
     """
     # here, not above: both are Sources, and a folder of images needs no decoder
-    if Path(path).is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 - Path's raises where a parent may not be entered
         from vbench.frames.images import FrameFolder
 
         return FrameFolder(path, frames_fps)
