@@ -104,11 +104,12 @@ def _run_and_report(config: DictConfig) -> int:
 
 
 def _print_config(config: DictConfig) -> None:
-    from omegaconf import OmegaConf
+    import yaml
 
-    config = config.copy()
-    config.pop("command")
-    sys.stdout.write(OmegaConf.to_yaml(config, resolve=True))
+    from vbench.composition import plain
+
+    values = {key: value for key, value in plain(config).items() if key != "command"}
+    sys.stdout.write(yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
 
 
 def _build(words: list[str]) -> int:
