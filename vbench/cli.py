@@ -84,7 +84,7 @@ def _evaluate(words: list[str]) -> int:
 
 
 def _run(config: DictConfig) -> int:
-    from vbench.evaluate import run
+    from vbench.evaluation import run
 
     finished = run(config)
     if finished is None:  # a further rank of a run on many devices

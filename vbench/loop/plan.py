@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -43,8 +43,6 @@ class FileWork:
     """(key, clip) to embed."""
     pairs: tuple[tuple[str, Clip, str], ...] = ()
     """(key, clip, text) to score."""
-    fingerprint: str = ""
-    """Hash of the content, what seeded samplers hang on; not taken where no file is opened."""
 
 
 Work = TextWork | FileWork
@@ -81,7 +79,7 @@ class Plan:
             clips = tuple(item for item in file.clips if item[0] not in done)
             pairs = tuple(item for item in file.pairs if item[0] not in done)
             if clips or pairs:
-                work.append(replace(file, clips=clips, pairs=pairs))
+                work.append(FileWork(file.path, clips, pairs))
         return work
 
     def all_keys(self) -> set[str]:
@@ -115,10 +113,7 @@ def plan_encoder(
             clips.setdefault(clip.path, {})[clip_key] = clip
         plan.texts.setdefault(text_key, request.text)
         plan.keys[request] = (clip_key, text_key)
-    plan.files = {
-        path: FileWork(path, tuple(of.items()), fingerprint=prints[path])
-        for path, of in clips.items()
-    }
+    plan.files = {path: FileWork(path, tuple(of.items())) for path, of in clips.items()}
     return plan
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import lightning
@@ -36,9 +38,10 @@ def make_trainer(settings: TrainerSettings) -> lightning.Trainer:
         ConfigError: This machine lacks what the settings ask for.
     """
     many = settings.devices * settings.num_nodes > 1
+    # Which accelerators exist, and advertising: what matters of it is in environment.json.
+    logging.getLogger("lightning.pytorch").setLevel(logging.WARNING)
     try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module="lightning")
+        with _without_advice():
             return lightning.Trainer(
                 accelerator=settings.accelerator,
                 devices=settings.devices,
@@ -58,6 +61,15 @@ def make_trainer(settings: TrainerSettings) -> lightning.Trainer:
             why=" ".join(str(error).split()),
             mend="use trainer=cpu, or as many devices as there are",
         ) from error
+
+
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Hides Lightning's advice on settings that vbench has chosen, and its own deprecations."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=UserWarning, module="lightning")
+        warnings.filterwarnings("ignore", message=".*LeafSpec.*")
+        yield
 
 
 class Predictor(lightning.LightningModule):
@@ -115,9 +127,7 @@ def predict(
         callbacks: The prediction writer and the progress display.
     """
     trainer.callbacks.extend(callbacks)
-    with warnings.catch_warnings():
-        # Lightning advises more workers whatever the item is; the loader's number is deliberate.
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+    with _without_advice():
         try:
             trainer.predict(predictor, loader, return_predictions=False)
         except SystemExit as stop:
