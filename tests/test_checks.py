@@ -65,7 +65,7 @@ def test_what_fits_passes_without_loading_weights() -> None:
 @pytest.mark.parametrize(
     ("model", "prompt", "samples", "kind", "parts"),
     [
-        (Oracle(), OptionOnly(), [SAMPLE], ConfigError, ["oracle", "truth", "dataset=velociti/toy"]),
+        (Oracle(), OptionOnly(), [SAMPLE], ConfigError, ["truth", "dataset=velociti/toy"]),
         (object(), OptionOnly(), [SAMPLE], ConfigError, ["object is no model", "protocols.py"]),
         (Encoder(), OptionOnly(), [replace(SAMPLE, kind="open", texts=())], ConfigError,
          ["open question", "test colours, sample 1", "dataset.kind=mcq"]),

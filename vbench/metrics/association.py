@@ -11,6 +11,7 @@ from itertools import permutations
 from types import MappingProxyType
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
 from vbench.errors import DataError
@@ -34,7 +35,7 @@ _ORDERS = np.array(list(permutations(range(4)))).reshape(24, 2, 2)
 """Every order of four scores, as ranks (24, clip, text)."""
 
 
-def associate(scores: Floats) -> dict[str, Credit]:
+def associate(scores: Float[np.ndarray, "n 2 2"]) -> dict[str, Credit]:
     """Grades 2 x 2 samples in five ways.
 
     Under half ties, all four scores are ordered together: a constant scorer then has every one of
@@ -54,7 +55,8 @@ def associate(scores: Floats) -> dict[str, Credit]:
     """
 
     def beats(winner: _Cell, loser: _Cell) -> NDArray[np.bool_]:
-        return np.greater(scores[:, *winner], scores[:, *loser])
+        greater: NDArray[np.bool_] = np.greater(scores[:, *winner], scores[:, *loser])
+        return greater
 
     def beats_in_order(winner: _Cell, loser: _Cell) -> NDArray[np.bool_]:
         tied = np.equal(scores[:, *winner], scores[:, *loser])

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 import numpy as np
-from numpy.typing import NDArray
+from jaxtyping import Float, Int
 
-from vbench.metrics.outcomes import Credit, Floats
+from vbench.metrics.outcomes import Credit
 from vbench.records import Score
 
 
-def choose(scores: Floats, target: NDArray[np.int64]) -> Credit:
+def choose(scores: Float[np.ndarray, "n k"], target: Int[np.ndarray, " n"]) -> Credit:
     """Grades a k-way choice: right if the target scores above every other (VELOCITI §4.4).
 
     Where the target shares the top with others it is a miss under strict ties; ordered at random,

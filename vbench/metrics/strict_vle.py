@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 
 from vbench.errors import ConfigError
 from vbench.metrics.accuracy import split
 from vbench.metrics.choice import grade_choice
-from vbench.metrics.outcomes import Credit, Floats, Outcomes, Row, Tie, collect, failure, has_target
+from vbench.metrics.outcomes import Credit, Outcomes, Row, Tie, collect, failure, has_target
 from vbench.metrics.velociti import average, in_order
 from vbench.records import Outcome, Score
 
@@ -67,7 +68,7 @@ class StrictVLE:
         return "right" if credit.strict[0] else "wrong"
 
 
-def entail(right: Floats, wrong: Floats) -> Credit:
+def entail(right: Float[np.ndarray, " n"], wrong: Float[np.ndarray, " n"]) -> Credit:
     """Grades entailment probabilities.
 
     Each caption is compared with 0.5 on its own, so under half ties each comparison that is tied

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 Pooling = Literal["mean_then_normalise", "normalise_then_mean"]
 """`mean_then_normalise`: the mean of the raw frame embeddings (VELOCITI, ViFi-CLIP).
@@ -12,7 +14,7 @@ Pooling = Literal["mean_then_normalise", "normalise_then_mean"]
 counts no more than others (CLIP4Clip's baseline)."""
 
 
-def unit(vectors: torch.Tensor) -> torch.Tensor:
+def unit(vectors: Float[Tensor, "... d"]) -> Float[Tensor, "... d"]:
     """Scales vectors (…, d) to length 1, in float32.
 
     >>> unit(torch.tensor([[3.0, 4.0]])).tolist()
@@ -21,7 +23,7 @@ def unit(vectors: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.normalize(vectors.float(), dim=-1)
 
 
-def pool_frames(frames: torch.Tensor, pooling: Pooling) -> torch.Tensor:
+def pool_frames(frames: Float[Tensor, "n d"], pooling: Pooling) -> Float[Tensor, " d"]:
     """Pools the frame embeddings (n, d) of one clip into a unit vector (d,), in float32.
 
     Source: katha-ai/VELOCITI `get_video_features` takes the mean of un-normalised image embeddings

@@ -1,0 +1,226 @@
+"""The console: help, misuse, exit codes, sweeps."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import DictConfig
+
+import vbench
+from vbench import cli
+from vbench.errors import DataError
+
+HEAVY = ("torch", "lightning", "transformers", "wandb", "pandas", "hydra", "pyarrow", "av", "numpy")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("VBENCH_DEBUG", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[DictConfig]:
+    """Stands in for the evaluation; what would have run is in the list."""
+    configs: list[DictConfig] = []
+
+    def run(config: DictConfig) -> int:
+        configs.append(config)
+        if "buggy" in str(config.run_dir):
+            raise KeyError("a bug")
+        if config.seed == 13:
+            raise DataError("unlucky", where="seed=13", mend="use another")
+        return 3 if config.seed == 3 else 0
+
+    monkeypatch.setattr(cli, "_run", run)
+    return configs
+
+
+ORACLE = ["model=oracle/perfect", "dataset=velociti/toy"]
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import json, sys; from vbench.cli import main; code = main(['--help']);"
+        f"print(json.dumps([code, [m for m in {HEAVY} if m in sys.modules]]))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    text, _, last = out.stdout.strip().rpartition("\n")
+    assert json.loads(last) == [0, []]
+    assert text.startswith(f"vbench {vbench.__version__}")
+
+
+@pytest.mark.parametrize("words", [[], ["-h"], ["--help"], ["help"]])
+def test_help_is_short(words: list[str], capsys: Any) -> None:
+    assert cli.main(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert all(any(command in line for line in lines) for command in cli._COMMANDS)
+
+
+def test_version(capsys: Any) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"vbench {vbench.__version__}\n"
+
+
+@pytest.mark.parametrize("command", ["evaluate", "build"])
+def test_help_of_a_command_lists_words_choices_and_keys(command: str, capsys: Any) -> None:
+    assert cli.main([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    wanted = ["velociti/toy*", "seed"]
+    if command == "evaluate":
+        wanted += ["oracle/perfect", "toy/clip*", "uniform_midpoints", "run_dir", "wandb*"]
+    assert [word for word in wanted if word not in text] == []
+    assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (["evalute", "model=toy/clip"], ["unknown command 'evalute'", "did you mean 'evaluate'"]),
+        (["tabel"], ["did you mean 'table'"]),
+        (["run"], ["one of: build, evaluate, table", "key=value"]),
+        (["evaluate", "--multirn"], ["unknown flag '--multirn'", "did you mean '--multirun'"]),
+        (["evaluate", "--model=toy/clip"], ["settings have no dashes: model=toy/clip"]),
+        (["evaluate", "modle=toy/clip"], ["unknown key 'modle'", "did you mean 'model'"]),
+        (["modle=toy/clip"], ["did you mean 'model'"]),
+        (["evaluate", "toy/clip"], ["cannot read 'toy/clip'", "settings are key=value"]),
+        (["model=toy/clpi"], ["no model 'toy/clpi'", "did you mean 'toy/clip'"]),
+        (["dataset=velocity/toy"], ["no dataset", "'velociti/toy'"]),
+        (["sampler=uniform"], ["no sampler 'uniform'", "uniform_"]),
+        (["sampler.num_frame=4", *ORACLE], ["unknown key 'sampler.num_frame'"]),
+        (["dataset.num_video=4", *ORACLE], ["unknown key", "did you mean 'num_videos'"]),
+        (["build", "num_video=4"], ["unknown key 'num_video'", "did you mean 'num_videos'"]),
+        (["build", "num_videos=four"], ["'num_videos'", "a whole number"]),
+        (["build", "model=toy/clip"], ["unknown key 'model'"]),
+        (["build", "dataset=velociti/tyo"], ["no dataset", "'velociti/toy'"]),
+        (["build", "dataset=velociti/v1"], ["is not generated", "vbench build"]),
+        (["table", "--format=latx", "x"], ["no format 'latx'", "did you mean 'latex'"]),
+        (["table", "--fromat", "latex"], ["unknown flag", "did you mean '--format'"]),
+        (["table", "nowhere/*"], ["no run folder matches", "nowhere/*"]),
+        (["table", "nowhere"], ["not a run folder", "nowhere"]),
+        (["model=toy/clip,oracle/perfect"], ["several values", "add -m"]),
+        (["-m", "model=toy/clip,oracle/perfct"], ["no model 'oracle/perfct'", "'oracle/perfect'"]),
+        (["-m", "seed=1,2", *ORACLE, "limit=x"], ["'limit'", "a whole number or null"]),
+        (["-m", "seed=1,2", *ORACLE, "run_dir=here"], ["cannot share one run_dir", "2 jobs"]),
+        (["evaluate", "logger=wandb", "logger.mode=of", *ORACLE], ["'logger.mode'", "'offline'"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_misuse_is_explained(
+    words: list[str], parts: list[str], ran: list[DictConfig], capsys: Any
+) -> None:
+    assert cli.main(words) == 1
+    said = capsys.readouterr().err
+    assert [part for part in parts if part not in said] == [], said
+    assert "where:" in said
+    assert "mend:" in said
+    assert "Traceback" not in said
+    assert ran == []
+
+
+def test_the_word_evaluate_may_be_left_out(ran: list[DictConfig]) -> None:
+    assert cli.main(["evaluate", *ORACLE]) == cli.main(ORACLE) == 0
+    assert [config.command.choices.model for config in ran] == ["oracle/perfect"] * 2
+
+
+def test_cfg_prints_and_runs_nothing(ran: list[DictConfig], capsys: Any) -> None:
+    assert cli.main([*ORACLE, "--cfg", "limit=7"]) == 0
+    assert "limit: 7" in capsys.readouterr().out
+    assert ran == []
+
+
+@pytest.mark.parametrize(("seed", "code"), [(0, 0), (13, 1), (3, 3)])
+def test_exit_codes(ran: list[DictConfig], seed: int, code: int) -> None:
+    assert cli.main([*ORACLE, f"seed={seed}"]) == code
+
+
+def test_an_interrupt_says_how_to_resume(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def interrupted(config: DictConfig) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_run", interrupted)
+    assert cli.main(ORACLE) == 130
+    assert "same command" in capsys.readouterr().err
+
+
+def test_a_bug_leaves_its_traceback_in_a_file(ran: list[DictConfig], capsys: Any) -> None:
+    assert cli.main([*ORACLE, "run_dir=buggy"]) == 1
+    said = capsys.readouterr().err
+    assert "this is a bug in vbench" in said
+    assert "Traceback" not in said
+    file = Path(next(line for line in said.splitlines() if "where:" in line).split()[1])
+    assert "KeyError: 'a bug'" in file.read_text()
+    file.unlink()
+
+
+def test_debugging_shows_the_traceback(
+    ran: list[DictConfig], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setenv("VBENCH_DEBUG", "1")
+    assert cli.main([*ORACLE, "seed=13"]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback" in said
+    assert "unlucky" in said
+
+
+def test_a_sweep_runs_every_combination_in_folders_of_their_own(
+    ran: list[DictConfig], elsewhere: Path, capsys: Any
+) -> None:
+    words = ["-m", "model=oracle/perfect,oracle/constant", "sampler=fps", "seed=1,2", "sweep=study"]
+    assert cli.main(words) == 0
+    told = [(config.command.choices.model, config.seed) for config in ran]
+    assert told == [(f"oracle/{m}", s) for m in ("perfect", "constant") for s in (1, 2)]
+    folders = {config.run_dir for config in ran}
+    assert len(folders) == 4
+    root = str(Path("outputs/sweeps/study"))
+    assert all(folder.startswith(root) for folder in folders)
+    names = [*folders, *(str(path) for path in Path("outputs").rglob("*"))]
+    assert not any(set(name) & set("=,[]{} ") for name in names), names
+    assert (elsewhere / root / "multirun.yaml").is_file()
+    assert "4 of 4 jobs done" in capsys.readouterr().err
+
+
+def test_a_sweep_typed_again_meets_the_same_folders(ran: list[DictConfig]) -> None:
+    words = ["-m", *ORACLE, "seed=1,2"]
+    cli.main(words)
+    cli.main([*words, "trainer.devices=2"])
+    assert [c.run_dir for c in ran[:2]] == [c.run_dir for c in ran[2:]]
+    assert ran[0].run_dir != ran[1].run_dir
+
+
+@pytest.mark.parametrize(("seeds", "code"), [("1,13,3", 1), ("1,3", 3), ("1,2", 0)])
+def test_a_failing_job_stops_no_other_and_is_reported(
+    ran: list[DictConfig], seeds: str, code: int, capsys: Any
+) -> None:
+    assert cli.main(["-m", *ORACLE, f"seed={seeds}"]) == code
+    assert len(ran) == len(seeds.split(","))
+    said = capsys.readouterr().err
+    assert ("failed (exit code 1): model=oracle/perfect" in said) == (code == 1)
+    assert ("failures recorded" in said) == ("3" in seeds.split(","))
+
+
+def test_a_job_runs_under_its_own_command(
+    monkeypatch: pytest.MonkeyPatch, ran: list[DictConfig]
+) -> None:
+    # Lightning starts further ranks by running sys.argv again.
+    seen: list[list[str]] = []
+    monkeypatch.setattr(cli, "_run", lambda config: seen.append(sys.argv[1:]) or 0)
+    before = list(sys.argv)
+    assert cli.main(["-m", *ORACLE, "seed=1,2"]) == 0
+    assert sys.argv == before
+    monkeypatch.undo()
+    assert "++seed=2" in seen[1]
+    assert seen[1][-1].startswith("run_dir='outputs/sweeps/sweep-")
+
+
+def test_one_fixed_run_dir_is_fine_for_one_job(ran: list[DictConfig]) -> None:
+    assert cli.main(["-m", *ORACLE, "run_dir=here"]) == 0
+    assert ran[0].run_dir == "here"
