@@ -111,7 +111,7 @@ def _answer(parts: Parts, plan: Plan, tally: Tally, trainer: Any, mirror: Mirror
     from torch.utils.data import DataLoader
 
     from vbench.frames.source import open_source
-    from vbench.loop.data import WorkDataset, as_list
+    from vbench.loop.data import Batch, WorkDataset
     from vbench.loop.family import ask_for
     from vbench.loop.predict import Predictor, predict
     from vbench.loop.writer import PredictionWriter, Progress
@@ -129,7 +129,7 @@ def _answer(parts: Parts, plan: Plan, tally: Tally, trainer: Any, mirror: Mirror
         dataset,
         batch_size=parts.loader.batch_size,
         num_workers=parts.loader.workers() if preprocess is not None else 0,
-        collate_fn=as_list,
+        collate_fn=Batch,
     )
     weights = getattr(parts.model, "module", None)
     predictor = Predictor(ask_for(parts.model, parts.loader), weights, parts.trainer.precision)

@@ -198,6 +198,11 @@ def write_strip(frames: Sequence[np.ndarray], path: Path, height: int = 72) -> N
     aside.replace(path)
 
 
-def as_list(batch: list[Prepared]) -> list[Prepared]:
-    """Collates by not collating: items have different sizes."""
-    return batch
+class Batch:
+    """Work of one step, not collated: items have different sizes.
+
+    A plain object, because Lightning would copy and convert the fields of a list of dataclasses.
+    """
+
+    def __init__(self, work: list[Prepared]) -> None:
+        self.work = work

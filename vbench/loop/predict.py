@@ -14,7 +14,7 @@ import torch
 
 from vbench.errors import ConfigError, ModelError
 from vbench.loop.ask import Ask
-from vbench.loop.data import Prepared
+from vbench.loop.data import Batch
 from vbench.loop.settings import TrainerSettings
 from vbench.records import Prediction
 
@@ -107,9 +107,9 @@ class Predictor(lightning.LightningModule):
         """Leaves items where they are: frames move in chunks, when they are encoded."""
         return batch
 
-    def predict_step(self, batch: list[Prepared], batch_idx: int = 0) -> list[Prediction]:
+    def predict_step(self, batch: Batch, batch_idx: int = 0) -> list[Prediction]:
         """Answers a batch of work under the trainer's precision."""
-        return self.ask(batch, self.device, self.weight_dtype)
+        return self.ask(batch.work, self.device, self.weight_dtype)
 
 
 def predict(

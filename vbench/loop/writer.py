@@ -90,7 +90,7 @@ class Progress(lightning.Callback):
         self, trainer: lightning.Trainer, pl_module: Any, outputs: Any, batch: Any, *unused: Any
     ) -> None:
         """Counts a batch."""
-        self.done += len(batch)
+        self.done += len(batch.work)
         terminal = sys.stderr.isatty()
         now = time.monotonic()
         due = now - self.printed >= (0.2 if terminal else self.every_seconds)
