@@ -176,6 +176,12 @@ def test_counts_and_both_tie_rules():
     assert half.ties == 1
 
 
+@pytest.mark.parametrize("n", [3, 100, 719])
+def test_a_constant_credit_is_not_rounded(n):
+    found = estimate(row([0.0] * n, half=[1 / 6] * n, chance=1 / 6))
+    assert found.value_half_ties == found.chance == 1 / 6
+
+
 def test_nothing_to_estimate():
     with pytest.raises(DataError, match="nothing to estimate"):
         estimate(row([]))

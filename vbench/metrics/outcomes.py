@@ -135,10 +135,20 @@ def collect(
         half_credit=credit.half,
         clusters=np.array([score.sample.cluster for score in answered], dtype=np.str_),
         truncated=np.array([score.truncated for score in answered], dtype=np.bool_),
-        chance=float(credit.chance.mean()) if answered else math.nan,
+        chance=mean(credit.chance) if answered else math.nan,
         unanswered=len(known) - len(answered),
         tie=tie,
     )
+
+
+def mean(values: Floats) -> float:
+    """Returns the mean; where all values agree it is that value, free of rounding.
+
+    >>> mean(np.full(719, 1 / 6)) == 1 / 6
+    True
+    """
+    agreed = bool((values == values[0]).all())
+    return float(values[0] if agreed else values.mean())
 
 
 def _check_shape(score: Score) -> None:

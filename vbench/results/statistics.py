@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from vbench.errors import DataError
-from vbench.metrics.outcomes import Floats, Row, failure
+from vbench.metrics.outcomes import Floats, Row, failure, mean
 from vbench.records import Clip, Prediction, Score
 
 LEVEL = 0.95
@@ -88,12 +88,12 @@ def estimate(row: Row) -> Estimate:
         ties=sum(int(part.tied.sum()) for part in parts),
         value_half_ties=_mean([part.half_credit for part in parts]),
         truncated=sum(int(part.truncated.sum()) for part in parts),
-        chance=float(np.mean([part.chance for part in parts])),
+        chance=mean(np.array([part.chance for part in parts])),
     )
 
 
 def _mean(parts: Sequence[Floats]) -> float:
-    return float(np.mean([credit.mean() for credit in parts]))
+    return mean(np.array([mean(credit) for credit in parts]))
 
 
 def _by_cluster(row: Row) -> tuple[Floats, Floats]:
@@ -106,7 +106,7 @@ def _by_cluster(row: Row) -> tuple[Floats, Floats]:
     weight = np.concatenate(
         [np.full(len(p.credit), 1 / (len(parts) * len(p.credit))) for p in parts]
     )
-    residual = np.concatenate([part.graded - part.graded.mean() for part in parts])
+    residual = np.concatenate([part.graded - mean(part.graded) for part in parts])
     names = np.concatenate([part.clusters for part in parts])
     distinct, index = np.unique(names, return_inverse=True)
     share, summed = np.zeros(len(distinct)), np.zeros(len(distinct))
