@@ -21,6 +21,15 @@ _SHOWN = 4
 _LONGEST_CAUSE = 300
 """Characters of a library's own message that are passed on."""
 
+_FILES = {
+    "weights": "it must hold a whole config.json and model.safetensors (or pytorch_model.bin)",
+    "tokenizer": "it must hold tokenizer.json (or vocab.json with merges.txt, or spiece.model)",
+    "image processor": "it must hold preprocessor_config.json (or processor_config.json)",
+    "weight file": "give a state dict or a training checkpoint of open_clip (.pt, .pth, .bin, "
+    ".safetensors), made for this arch; a TorchScript archive must be converted first",
+}
+"""What each part of a checkpoint needs, as a remedy."""
+
 
 def load_dual_encoder(checkpoint: Checkpoint) -> torch.nn.Module:
     """Loads an image-text model in float32 on the CPU, frozen and in evaluation mode.
@@ -68,12 +77,20 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
     """Loads the checkpoint's tokenizer.
 
     Raises:
-        ModelError: It is missing or unreadable, or cannot pad.
+        ModelError: It is missing, unreadable or empty, or cannot pad.
     """
     from transformers import AutoTokenizer
 
     with explained(checkpoint.name, "tokenizer"), quietly():
         tokenizer = AutoTokenizer.from_pretrained(checkpoint.source, **checkpoint.load_options())
+    # Without any tokenizer file transformers 5 makes one that knows its special tokens only.
+    if not set(tokenizer.get_vocab()) - set(tokenizer.all_special_tokens):
+        raise ModelError(
+            "the tokenizer cannot be loaded",
+            where=f"checkpoint {checkpoint.name}",
+            why="it knows no words",
+            mend=_FILES["tokenizer"],
+        )
     if tokenizer.pad_token is None:
         raise ModelError(
             "the tokenizer has no padding token",
@@ -179,17 +196,7 @@ def _remedy(error: Exception, part: str) -> str:
         )
     if kind == "SafetensorError":
         return "the file is damaged or not fully downloaded: fetch it again"
-    if part == "weight file":
-        return (
-            "give a state dict or a training checkpoint of open_clip (.pt, .pth, .bin, "
-            ".safetensors), made for this arch; a TorchScript archive must be converted first"
-        )
-    files = {
-        "weights": "config.json and model.safetensors (or pytorch_model.bin)",
-        "tokenizer": "tokenizer.json (or vocab.json with merges.txt, or spiece.model)",
-        "image processor": "preprocessor_config.json (or processor_config.json)",
-    }
-    return f"the folder must hold a whole, readable {files.get(part, part)}"
+    return _FILES.get(part, f"check the {part}")
 
 
 @contextmanager
