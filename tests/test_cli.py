@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -210,15 +211,34 @@ def test_a_failing_job_stops_no_other_and_is_reported(
 def test_a_job_runs_under_its_own_command(
     monkeypatch: pytest.MonkeyPatch, ran: list[DictConfig]
 ) -> None:
-    # Lightning starts further ranks by running sys.argv again.
+    # Lightning starts further ranks by running sys.argv again, and leaves their addresses behind.
     seen: list[list[str]] = []
-    monkeypatch.setattr(cli, "_run", lambda config: seen.append(sys.argv[1:]) or 0)
+
+    def run(config: DictConfig) -> int:
+        assert "WORLD_SIZE" not in os.environ
+        os.environ["WORLD_SIZE"] = "2"
+        seen.append(sys.argv[1:])
+        return 0
+
+    monkeypatch.setattr(cli, "_run", run)
     before = list(sys.argv)
     assert cli.main(["-m", *ORACLE, "seed=1,2"]) == 0
     assert sys.argv == before
-    monkeypatch.undo()
+    assert "WORLD_SIZE" not in os.environ
     assert "++seed=2" in seen[1]
     assert seen[1][-1].startswith("run_dir='outputs/sweeps/sweep-")
+
+
+def test_an_experiment_sweeps_without_a_flag(ran: list[DictConfig]) -> None:
+    assert cli.main(["experiment=ablation/num_frames", *ORACLE, "limit=2"]) == 0
+    assert [config.sampler.num_frames for config in ran] == [1, 2, 4, 8, 16, 32]
+    assert {config.sampler.name for config in ran} == {"nested"}
+    assert "/ablation-num_frames/" in ran[0].run_dir
+    typed = ran[0].command.overrides
+    assert [text for text in typed if "num_frames=" in text] == ["++sampler.num_frames=1"]
+    ran.clear()
+    assert cli.main(["experiment=ablation/num_frames", "sampler.num_frames=4", *ORACLE]) == 0
+    assert [config.sampler.num_frames for config in ran] == [4]
 
 
 def test_one_fixed_run_dir_is_fine_for_one_job(ran: list[DictConfig]) -> None:

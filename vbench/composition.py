@@ -131,7 +131,11 @@ def multirun(
         typed = list(hydra.overrides.task)
         return job(_finish(composed, hydra.runtime.choices, typed), hydra.job.num)
 
-    own = [f"hydra.sweep.dir={_quoted(folder)}", "hydra.sweep.subdir=.", "hydra.sweeper.params={}"]
+    own = [
+        f"hydra.sweep.dir={_quoted(folder)}",
+        "hydra.sweep.subdir=.",
+        "hydra.sweeper.params=null",
+    ]
     with _hydra() as searchpath:
         hydra = cast(Any, GlobalHydra.instance().hydra)
         batches = hydra.multirun("evaluate", task, [*overrides, *searchpath, *own])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from vbench.composition import multirun
 from vbench.errors import ConfigError
 from vbench.overrides import jobs
-from vbench.schema import check, compose, config_digest, run_name
+from vbench.schema import compose, config_digest, run_name
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -41,11 +42,10 @@ def sweep(overrides: Sequence[str], run: Callable[[DictConfig], int]) -> int:
     said = [" ".join(text.lstrip("+") for text in job) or "defaults" for job in each]
 
     def evaluate(config: DictConfig, number: int) -> int:
-        check(config)
         if config.run_dir is None:
             config.run_dir = str(folder / run_name(config))
         sys.stderr.write(f"\nvbench: job {number + 1} of {len(each)}: {said[number]}\n")
-        with _argv(["evaluate", *each[number], f"run_dir='{config.run_dir}'"]):
+        with _as_own_command(["evaluate", *each[number], f"run_dir='{config.run_dir}'"]):
             return run(config)
 
     codes = multirun(overrides, folder, evaluate)
@@ -81,11 +81,18 @@ def _name(configs: Sequence[DictConfig]) -> str:
 
 
 @contextmanager
-def _argv(words: list[str]) -> Iterator[None]:
+def _as_own_command(words: list[str]) -> Iterator[None]:
+    """Lets a job on many devices start and end as if it were alone in this process."""
     # Lightning starts further ranks by running sys.argv again: for a job that is its own command,
-    # not the whole sweep.
-    kept, sys.argv = sys.argv, [sys.argv[0], *words]
+    # not the whole sweep. It leaves the ranks' addresses in the environment, and the group open.
+    argv, environment = sys.argv, dict(os.environ)
+    sys.argv = [argv[0], *words]
     try:
         yield
     finally:
-        sys.argv = kept
+        sys.argv = argv
+        os.environ.clear()
+        os.environ.update(environment)
+        distributed = sys.modules.get("torch.distributed")
+        if distributed is not None and distributed.is_initialized():
+            distributed.destroy_process_group()
