@@ -139,6 +139,12 @@ def test_options_keyed_by_letter(tmp_path: Path) -> None:
     )
 
 
+def test_options_without_a_question(tmp_path: Path) -> None:
+    rows = [{"video": "a.mp4", "options": ["running", "jumping"], "answer": "jumping"}]
+    (sample,) = load(tmp_path, rows, question=None)
+    assert (sample.question, sample.target) == (None, 1)
+
+
 def test_pairs(tmp_path: Path) -> None:
     rows = [{"video": "a.mp4", "positive": "yes.", "negative": "no.", "from": 2, "to": "4.5"}]
     (sample,) = load(tmp_path, rows, kind="pairs", start="from", end="to")

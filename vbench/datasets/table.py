@@ -60,7 +60,8 @@ class Table:
     negative: str = "negative"
     texts: Sequence[str] | None = None
     """pairs: the columns of two captions of which `answer` tells the right one."""
-    question: str = "question"
+    question: str | None = "question"
+    """None: there is none; the options alone are compared with the video."""
     options: str | Sequence[str] = "options"
     """mcq: a column of lists, or one column per option."""
     answer: str | None = "answer"
@@ -119,7 +120,6 @@ class Table:
 
     def _columns(self) -> dict[str, str]:
         """Returns the columns that the settings ask for, by setting."""
-        options = [self.options] if isinstance(self.options, str) else list(self.options)
         wanted: dict[str, str | None] = {f"dataset.{key}": getattr(self, key) for key in _ALWAYS}
         wanted |= {f"dataset.group_by[{i}]": column for i, column in enumerate(self.group_by)}
         if self.kind == "pairs" and self.texts is None:
@@ -129,8 +129,10 @@ class Table:
             wanted["dataset.answer"] = self.answer
         else:
             wanted |= {"dataset.question": self.question, "dataset.answer": self.answer}
-        if self.kind == "mcq":
-            wanted |= {f"dataset.options[{i}]": column for i, column in enumerate(options)}
+        if self.kind == "mcq" and isinstance(self.options, str):
+            wanted["dataset.options"] = self.options
+        elif self.kind == "mcq":
+            wanted |= {f"dataset.options[{i}]": column for i, column in enumerate(self.options)}
         return {setting: column for setting, column in wanted.items() if column is not None}
 
     def _read(self, columns: Sequence[str]) -> Rows:
@@ -142,7 +144,7 @@ class Table:
     def _sample(self, row: Row, number: int) -> Sample:
         clip = self._clip(row)
         texts, target = _CONTENT[self.kind](self, row)
-        question = None if self.kind == "pairs" else text_cell(row, self.question)
+        asks = self.kind != "pairs" and self.question is not None
         return Sample(
             test=self.name,
             sample_id=text_cell(row, self.id) if self.id else str(number),
@@ -151,7 +153,7 @@ class Table:
             clips=(clip,),
             texts=texts,
             target=target,
-            question=question,
+            question=text_cell(row, str(self.question)) if asks else None,
             groups={column: text_cell(row, column) for column in self.group_by},
         )
 

@@ -73,7 +73,7 @@ class Layout:
             f"no VELOCITI data in '{root}'",
             where=f"dataset.root={root}",
             why=absent if root.is_dir() else "there is no such folder",
-            mend="point dataset.root at the folder into which velociti_data.zip was unpacked",
+            mend="point dataset.root at the unpacked velociti_data.zip (docs/datasets.md)",
         )
 
     def path(self, video_id: str, source: Source) -> str:
