@@ -245,3 +245,44 @@ def test_precision_is_read_back_and_recorded(toy: Path, tmp_path: Path) -> None:
     assert environment["weight_dtype"] == "bfloat16"
     scores = np.concatenate(list(run.records.scores))
     assert np.isfinite(scores).all()
+
+
+def test_shards_meet_in_one_folder(clip_run: Run, toy: Path, tmp_path: Path) -> None:
+    words = overrides(toy, tmp_path / "run", "model=toy/clip", "shards=3")
+    for shard in (2, 0):
+        assert vbench.evaluate(*words, f"shard={shard}") is None
+        status = json.loads((tmp_path / "run" / "status.json").read_text())
+        assert status["state"] == "waiting"
+        assert not (tmp_path / "run" / "summary.json").exists()
+    run = vbench.evaluate(*words, "shard=1")
+    assert run is not None
+    close(run.records, clip_run.records)
+    keys = pd.concat([pd.read_parquet(f) for f in (run.path / "predictions").iterdir()]).key
+    assert keys.is_unique
+
+
+def test_on_error_fail_ends_the_run_and_keeps_what_is_answered(
+    clip_run: Run, toy: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(toy, tmp_path / "set")
+    video = sorted((tmp_path / "set").rglob("*.mp4"))[3]
+    video.write_bytes(b"garbage")
+    words = ["model=toy/clip", "loader.batch_size=1"]
+    with pytest.raises(RunError, match="on_error=fail") as caught:
+        evaluate(tmp_path / "set", tmp_path / "run", *words, "on_error=fail")
+    assert caught.value.where == str(video)
+    assert json.loads((tmp_path / "run" / "status.json").read_text())["state"] == "failed"
+    assert list((tmp_path / "run" / "predictions").glob("*.parquet"))
+    assert evaluate(tmp_path / "set", tmp_path / "run", *words).exit_code == 3
+
+
+def test_each_failure_is_one_line_with_path_and_reason(
+    toy: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(toy, tmp_path / "set")
+    video = sorted((tmp_path / "set").rglob("*.mp4"))[0]
+    video.write_bytes(b"garbage")
+    evaluate(tmp_path / "set", tmp_path / "run", "model=toy/clip")
+    lines = [line for line in capfd.readouterr().err.splitlines() if str(video) in line]
+    assert len(lines) == 1
+    assert lines[0].startswith(f"decode_error: {video}: ")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -55,7 +56,7 @@ def evaluate(*overrides: str) -> Run | None:
         *overrides: As typed on the command line: `"model=toy/clip"`, `"sampler.num_frames=8"`.
 
     Returns:
-        The finished run; None on ranks other than the first.
+        The finished run; None on ranks other than the first, and while shards are missing.
 
     Raises:
         VbenchError: The command, the data, the model or the disk is at fault; it says which and
@@ -79,21 +80,34 @@ def run(config: DictConfig) -> Run | None:
 
     trainer = make_trainer(parts.trainer)
     path = Path(config.run_dir or Path(config.paths.outputs, "runs", run_name(config)))
-    settings, first = plain(config), trainer.is_global_zero
-    folder = open_run(path, settings, identity, fresh=config.fresh) if first else RunFolder(path)
+    first = trainer.is_global_zero
+    folder = (
+        open_run(path, plain(config), identity, fresh=config.fresh) if first else RunFolder(path)
+    )
     tally = Tally(folder, asked, plan.keys, parts.scorer)
-    mirror: Mirror = parts.logger if first else NoMirror()
-    mirror.start(path, config_digest(config), run_name(config), identity(settings))
+    live = first and config.shards == 1  # shards have no one process that sees them all
+    mirror: Mirror = _opened(parts.logger, path, config) if live else NoMirror()
     try:
-        _answer(parts, plan, tally, trainer, mirror)
-        if first:
-            _finish(parts, tally, mirror, config)
+        _answer(parts, config, plan, tally, trainer, mirror)
+        if not first:
+            return None
+        tally.read()
+        if config.shards > 1 and tally.missing():
+            _wait(tally, config)
+            return None
+        mirror = mirror if live else _opened(parts.logger, path, config)
+        _finish(parts, tally, mirror, config)
     except BaseException as error:
         if first:
             folder.write_status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
         mirror.fail()
         raise
-    return load_run(path) if first else None
+    return load_run(path)
+
+
+def _opened(mirror: Mirror, path: Path, config: DictConfig) -> Mirror:
+    mirror.start(path, config_digest(config), run_name(config), identity(plain(config)))
+    return mirror
 
 
 def _samples(parts: Parts, config: DictConfig) -> Sequence[Sample]:
@@ -106,8 +120,10 @@ def _samples(parts: Parts, config: DictConfig) -> Sequence[Sample]:
     return samples
 
 
-def _answer(parts: Parts, plan: Plan, tally: Tally, trainer: Any, mirror: Mirror) -> None:
-    """Puts what is not answered yet through the loop, on this rank's share of the plan."""
+def _answer(
+    parts: Parts, config: DictConfig, plan: Plan, tally: Tally, trainer: Any, mirror: Mirror
+) -> None:
+    """Puts what is not answered yet through the loop: this shard's, and of it this rank's share."""
     from torch.utils.data import DataLoader
 
     from vbench.frames.source import open_source
@@ -117,12 +133,13 @@ def _answer(parts: Parts, plan: Plan, tally: Tally, trainer: Any, mirror: Mirror
     from vbench.loop.writer import PredictionWriter, Progress
 
     tally.read()
-    done, world = tally.done(), trainer.world_size
-    work = plan.work(done, parts.loader.texts_per_batch, trainer.global_rank, world)
+    done, ranks = tally.done(), trainer.world_size
+    share = config.shard * ranks + trainer.global_rank
+    work = plan.work(done, parts.loader.texts_per_batch, share, config.shards * ranks)
     tally.folder.write_status("running", keys=len(plan.all_keys()), done=len(done))
-    if not work and world == 1:
+    if not work and ranks == 1:
         return
-    strips = tally.folder.frames if mirror.wants_frames else None
+    strips = tally.folder.frames if parts.logger.wants_frames else None
     preprocess = getattr(parts.model, "preprocess", None)
     dataset = WorkDataset(work, open_source, parts.sampler, preprocess, strips)
     loader = DataLoader(
@@ -137,8 +154,17 @@ def _answer(parts: Parts, plan: Plan, tally: Tally, trainer: Any, mirror: Mirror
     def show() -> None:
         mirror.add(tally.records(tally.newly_complete(), parts.metric.outcome))
 
-    writer = PredictionWriter(tally.folder, parts.loader.flush_seconds, show)
+    writer = PredictionWriter(tally.folder, parts.loader.flush_seconds, config.on_error, show)
     predict(trainer, predictor, loader, [writer, Progress(len(work))])
+
+
+def _wait(tally: Tally, config: DictConfig) -> None:
+    missing = tally.missing()
+    tally.folder.write_status("waiting", missing=missing)
+    sys.stderr.write(
+        f"vbench: shard {config.shard} of {config.shards} is done; {missing} answers are still to "
+        "come from the others, the last of them writes the tables\n"
+    )
 
 
 def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig) -> None:

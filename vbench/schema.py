@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from hydra.errors import HydraException
 from hydra.utils import instantiate as hydra_instantiate
@@ -44,6 +44,10 @@ class EvaluateKeys:
     limit: int | None = None
     """Samples per test."""
     seed: int = 0
+    on_error: Literal["record", "fail"] = "record"
+    shards: int = 1
+    shard: int = 0
+    """Which of the shares this process does, from 0."""
     fresh: bool = False
     sweep: str | None = None
     """Name of the sweep's folder."""
@@ -54,6 +58,18 @@ class EvaluateKeys:
                 "limit counts samples per test, from 1",
                 where=f"limit={self.limit}",
                 mend="leave it out to evaluate all",
+            )
+        if not 0 <= self.shard < self.shards:
+            raise ConfigError(
+                f"there is no shard {self.shard} of {self.shards}",
+                where=f"shards={self.shards} shard={self.shard}",
+                mend="shards counts from 1, shard from 0 to shards - 1",
+            )
+        if self.fresh and self.shards > 1:
+            raise ConfigError(
+                "fresh=true would discard what other shards have done",
+                where=f"shards={self.shards} fresh=true",
+                mend="delete the run folder once, then start the shards without fresh",
             )
 
 
@@ -73,7 +89,8 @@ _STUDIES = ("entry", "experiment", "debug")
 """Folders of conf/ that set other nodes and have none of their own."""
 
 _NO_SCORE = (
-    "command", "paths", "loader", "logger", "run_dir", "fresh", "sweep",
+    "command", "paths", "loader", "logger", "run_dir", "on_error", "shards", "shard", "fresh",
+    "sweep",
     "trainer.accelerator", "trainer.devices", "trainer.num_nodes",
 )  # fmt: skip
 """Nodes and keys that cannot change a score: no part of a run's identity."""

@@ -70,6 +70,13 @@ def test_a_half_written_shard_is_invisible(tmp_path: Path) -> None:
     assert list((tmp_path / "predictions").iterdir()) == []
 
 
+def test_a_file_where_a_folder_must_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("")
+    with pytest.raises(RunError) as caught:
+        RunFolder(tmp_path / "run").write_status("running")
+    assert "run/status.json" in caught.value.where
+
+
 def test_a_broken_shard_is_named(tmp_path: Path) -> None:
     (tmp_path / "predictions").mkdir()
     (tmp_path / "predictions" / "1.parquet").write_bytes(b"garbage")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import lightning
 from lightning.pytorch.callbacks import BasePredictionWriter
 
+from vbench.errors import RunError
 from vbench.records import Prediction
 
 
@@ -27,24 +28,38 @@ class PredictionWriter(BasePredictionWriter):
     Args:
         store: The run folder.
         flush_seconds: Rows older than this are on disk.
+        on_error: `record` goes on after a failed row, `fail` ends the run with it.
         after_flush: Called on rank 0 after each flush.
     """
 
     def __init__(
-        self, store: Store, flush_seconds: float, after_flush: Callable[[], None] | None = None
+        self,
+        store: Store,
+        flush_seconds: float,
+        on_error: Literal["record", "fail"] = "record",
+        after_flush: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(write_interval="batch")
         self.store = store
         self.flush_seconds = flush_seconds
+        self.on_error = on_error
         self.after_flush = after_flush
         self.buffer: list[Prediction] = []
         self.flushed = time.monotonic()
+        self._told: set[str] = set()
 
     def write_on_batch_end(
         self, trainer: lightning.Trainer, pl_module: Any, prediction: Any, *unused: Any
     ) -> None:
-        """Takes a batch's rows."""
+        """Takes a batch's rows.
+
+        Raises:
+            RunError: A row failed and `on_error` is `fail`.
+        """
         self.buffer += prediction
+        for row in prediction:
+            if row.status != "ok":
+                self._failed(row)
         if time.monotonic() - self.flushed >= self.flush_seconds:
             self.flush(trainer)
 
@@ -55,6 +70,19 @@ class PredictionWriter(BasePredictionWriter):
         self.flushed = time.monotonic()
         if self.after_flush is not None and trainer.global_rank == 0:
             self.after_flush()
+
+    def _failed(self, row: Prediction) -> None:
+        line = f"{row.status}: {row.path or row.kind}: {row.reason}"
+        if self.on_error == "fail":
+            raise RunError(
+                f"{row.status}, and on_error=fail ends the run",
+                where=row.path or row.kind,
+                why=row.reason,
+                mend="mend the file, or go on without it with on_error=record; either resumes",
+            )
+        if line not in self._told:  # once a file, however many clips of it are asked for
+            self._told.add(line)
+            sys.stderr.write(f"{line}\n")
 
     def on_predict_end(self, trainer: lightning.Trainer, pl_module: Any) -> None:
         """Flushes the rest."""

@@ -77,6 +77,10 @@ class Tally:
         """Returns the keys that need no more work."""
         return {key for key, row in self.rows.items() if row.status in FINAL}
 
+    def missing(self) -> int:
+        """Returns how many keys have no row at all."""
+        return len({key for keys in self.keys.values() for key in keys} - self.rows.keys())
+
     def newly_complete(self) -> list[Score]:
         """Reads, and returns samples that became final since the last call."""
         self.read()
