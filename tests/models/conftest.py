@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,12 @@ WORDS = [
     "first in a dark bar the man in the suit walks away then he is lying in the snow",
     "one two three four five six seven eight nine ten eleven twelve",
 ]
+
+ARCH = "tiny-B-16"
+"""An architecture of open_clip that only these tests know."""
+
+State = dict[str, torch.Tensor]
+Edit = Callable[[str, Callable[[dict], None]], Path]
 
 OPENAI_PROCESSOR = {  # openai/clip-vit-base-patch32, old format, at 32 px
     "crop_size": 32,
@@ -185,3 +193,106 @@ def siglip2_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nested = {"image_processor": GOOGLE_PROCESSOR, "processor_class": "Siglip2Processor"}
     (folder / "processor_config.json").write_text(json.dumps(nested))
     return build_siglip(folder, trained.get_vocab_size())
+
+
+@pytest.fixture
+def edit(clip_folder: Path, tmp_path: Path) -> Edit:
+    """Copies the CLIP and changes one of its JSON files."""
+
+    def copy(file: str, change: Callable[[dict], None]) -> Path:
+        folder = tmp_path / f"edited_{len(list(tmp_path.iterdir()))}"
+        shutil.copytree(clip_folder, folder)
+        content = json.loads((folder / file).read_text())
+        change(content)
+        (folder / file).write_text(json.dumps(content))
+        return folder
+
+    return copy
+
+
+@pytest.fixture(scope="session")
+def tiny_arch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A tiny ViT and its QuickGELU twin, registered as open_clip's own JSON configs are."""
+    folder = tmp_path_factory.mktemp("configs")
+    tower = {"layers": 2, "width": 64}
+    config = {
+        "embed_dim": 24,
+        "vision_cfg": {"image_size": 32, "patch_size": 16, "head_width": 32, **tower},
+        "text_cfg": {"context_length": 77, "vocab_size": 49408, "heads": 2, **tower},
+    }
+    (folder / f"{ARCH}.json").write_text(json.dumps(config))
+    (folder / f"{ARCH}-quickgelu.json").write_text(json.dumps({**config, "quick_gelu": True}))
+    open_clip = pytest.importorskip("open_clip", reason="the extra open_clip is not installed")
+    before = dict(open_clip.factory._MODEL_CONFIGS), list(open_clip.factory._MODEL_CONFIG_PATHS)
+    open_clip.add_model_config(folder)
+    yield ARCH
+    open_clip.factory._MODEL_CONFIGS.clear()
+    open_clip.factory._MODEL_CONFIGS.update(before[0])
+    open_clip.factory._MODEL_CONFIG_PATHS[:] = before[1]
+
+
+@pytest.fixture(scope="session")
+def hugging_face() -> torch.nn.Module:
+    """A random CLIP of transformers with the same shape."""
+    from transformers import CLIPConfig, CLIPModel
+
+    tower = {
+        "hidden_size": 64,
+        "intermediate_size": 256,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "hidden_act": "gelu",
+    }
+    torch.manual_seed(0)
+    model = CLIPModel(
+        CLIPConfig(
+            text_config={**tower, "vocab_size": 49408, "max_position_embeddings": 77},
+            vision_config={**tower, "image_size": 32, "patch_size": 16},
+            projection_dim=24,
+        )
+    ).eval()
+    for parameter in model.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    return model
+
+
+def to_open_clip(state: State) -> State:
+    """Renames transformers' CLIP weights to open_clip's names."""
+    renamed = {
+        "logit_scale": state["logit_scale"],
+        "text_projection": state["text_projection.weight"].T,
+        "visual.proj": state["visual_projection.weight"].T,
+        "token_embedding.weight": state["text_model.embeddings.token_embedding.weight"],
+        "positional_embedding": state["text_model.embeddings.position_embedding.weight"],
+        "visual.class_embedding": state["vision_model.embeddings.class_embedding"],
+        "visual.conv1.weight": state["vision_model.embeddings.patch_embedding.weight"],
+        "visual.positional_embedding": state["vision_model.embeddings.position_embedding.weight"],
+    }
+    for ours, theirs in {
+        "ln_final": "text_model.final_layer_norm",
+        "visual.ln_pre": "vision_model.pre_layrnorm",
+        "visual.ln_post": "vision_model.post_layernorm",
+    }.items():
+        for kind in ("weight", "bias"):
+            renamed[f"{ours}.{kind}"] = state[f"{theirs}.{kind}"]
+    names = {"ln_1": "layer_norm1", "ln_2": "layer_norm2", "mlp.c_fc": "mlp.fc1"}
+    names |= {"mlp.c_proj": "mlp.fc2", "attn.out_proj": "self_attn.out_proj"}
+    for ours, theirs in {"": "text_model", "visual.": "vision_model"}.items():
+        for layer in range(2):
+            to, source = f"{ours}transformer.resblocks.{layer}", f"{theirs}.encoder.layers.{layer}"
+            for kind in ("weight", "bias"):
+                for mine, other in names.items():
+                    renamed[f"{to}.{mine}.{kind}"] = state[f"{source}.{other}.{kind}"]
+                parts = [state[f"{source}.self_attn.{x}_proj.{kind}"] for x in "qkv"]
+                renamed[f"{to}.attn.in_proj_{kind}"] = torch.cat(parts)
+    return {name: tensor.clone().contiguous() for name, tensor in renamed.items()}
+
+
+@pytest.fixture(scope="session")
+def weights(hugging_face: torch.nn.Module, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file as open_clip's training writes it: epoch, optimizer and `module.` prefixes."""
+    state = to_open_clip(hugging_face.state_dict())
+    path = tmp_path_factory.mktemp("weights") / "negclip.pth"
+    wrapped = {f"module.{name}": tensor for name, tensor in state.items()}
+    torch.save({"epoch": 5, "name": "tiny", "state_dict": wrapped, "optimizer": {"lr": 1e-6}}, path)
+    return path
