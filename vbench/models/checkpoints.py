@@ -102,7 +102,7 @@ def missing_path(name: str, kind: str) -> ModelError:
     return ModelError(
         f"there is no such {kind}",
         where=name,
-        mend=f"{hint} (in {path.parent})" if hint else f"{path.parent} holds none; check the path",
+        mend=f"{hint} (in {path.parent.resolve()})" if hint else "check the path",
     )
 
 
