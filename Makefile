@@ -28,7 +28,7 @@ demo: $(STAMP) ## Decode real videos, run a CLIP on them, print VELOCITI's table
 		model=toy/clip sampler=velociti20 trainer=cpu logger=wandb run_dir=$(DEMO)/run
 
 test: $(STAMP) ## Run the tests (< 5 minutes on 2 cores)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n logical --maxprocesses 4 $(ARGS)
 
 test-slow: $(STAMP) ## Run the tests that take minutes each
 	$(BIN)/pytest -m slow $(ARGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -131,7 +132,7 @@ def test_commands_in_the_documents_compose(
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```(?:bash|sh)\n(.*?)^```", file.read_text("utf-8"), re.M | re.S)
     for line in "\n".join(blocks).replace("\\\n", " ").splitlines():
-        words = line.split("#")[0].split()
+        words = shlex.split(line, comments=True)
         if words[:1] != ["vbench"] or "…" in line or "table" in words or "--help" in words:
             continue
         command = "build" if words[1] == "build" else "evaluate"

@@ -1,7 +1,7 @@
 """vbench measures what video-language models understand.
 
-    run = vbench.evaluate("dataset=velociti/toy", "model=toy/clip")
-    run = vbench.load_run("outputs/runs/…")
+From Python: `run = vbench.evaluate("dataset=velociti/toy", "model=toy/clip")`, and later
+`run = vbench.load_run("outputs/runs/…")`.
 """
 
 from __future__ import annotations

@@ -30,9 +30,9 @@ class VbenchError(Exception):
     def render(self) -> str:
         """Returns the message as the console prints it, one line per part.
 
-        >>> print(DataError("column 'vidio' not found", where="qa.csv", mend="use 'video'").render())
-        column 'vidio' not found
-          where: qa.csv
+        >>> print(DataError("no column 'vidio'", where="a.csv", mend="use 'video'").render())
+        no column 'vidio'
+          where: a.csv
           mend:  use 'video'
         """
         parts = [("where: ", self.where), ("why:   ", self.why), ("mend:  ", self.mend)]

@@ -1,7 +1,7 @@
 """What the loop asks of a dataset and of a model. No mode flags: a model is what it implements.
 
-Axes, in this order wherever they occur: batch frames channels height width. Shapes in docstrings use
-n (frames or texts), d (embedding width), h w (pixels).
+Axes, in this order wherever they occur: batch frames channels height width. Shapes in docstrings
+use n (frames or texts), d (embedding width), h w (pixels).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Preprocess(Protocol):
     """Pure and picklable: runs in decode workers."""
 
     def __call__(self, frames: Sequence[np.ndarray]) -> torch.Tensor:
-        """Turns decoded frames (each uint8, h w 3, RGB) into pixel values (n, 3, h', w'), float32."""
+        """Turns decoded frames (each uint8, h w 3, RGB) into float32 pixels (n, 3, h', w')."""
         ...
 
     def digest(self) -> str:
@@ -59,8 +59,10 @@ class FrameEncoder(Protocol):
     preprocess: Preprocess
 
     def identity(self) -> str:
-        """Returns a text that changes whenever an embedding would: checkpoint content or hub id with
-        revision, pooling, text padding, activation."""
+        """Returns a text that changes whenever an embedding would.
+
+        That is: checkpoint content or hub id with revision, pooling, text padding, activation.
+        """
         ...
 
     def embed_frames(self, pixels: torch.Tensor) -> torch.Tensor:
@@ -72,7 +74,7 @@ class FrameEncoder(Protocol):
         ...
 
     def embed_texts(self, texts: Sequence[str]) -> tuple[torch.Tensor, list[bool]]:
-        """Encodes texts into unit vectors (n, d) in float32, with a flag for each truncated text."""
+        """Encodes texts into unit vectors (n, d) in float32, and flags each truncated text."""
         ...
 
 
