@@ -2,9 +2,9 @@
 
 Decode workers apply it to frames as they leave the decoder. Shrinking runs in torch on uint8 with
 antialiasing, on a channels-last view: within one grey level of PIL and about five times as fast.
-"PIL" is the order of passes that Pillow had up to 12 and published scores rest on: horizontal first.
-(Pillow 13 turns frames vertical first whose height shrinks by more than twice the pixels of their
-width.)
+"PIL" is the order of passes that Pillow had up to 12 and published scores rest on: horizontal
+first. (Pillow 13 turns frames vertical first whose height shrinks by more than twice the pixels of
+their width.)
 """
 
 from __future__ import annotations
