@@ -6,7 +6,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vbench.loop.plan import FileWork, Plan, TextWork, fingerprint, plan_encoder, plan_pairs
+from vbench.loop.keys import fingerprint
+from vbench.loop.plan import FileWork, Plan, TextWork, plan_encoder, plan_pairs
 from vbench.records import Clip, Request
 
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeGuard
 
 from vbench.errors import ConfigError
 from vbench.loop.ask import Ask, AskFrameEncoder, AskPairScorer
+from vbench.loop.keys import hash_file
 from vbench.loop.plan import Plan, Sampler, plan_encoder, plan_pairs
 from vbench.loop.settings import LoaderSettings
 from vbench.protocols import FrameEncoder, PairScorer
 from vbench.records import Request
 
 
-def plan_for(model: object, requests: Iterable[Request], sampler: Sampler, precision: str) -> Plan:
+def plan_for(
+    model: object,
+    requests: Iterable[Request],
+    sampler: Sampler,
+    precision: str,
+    hash_file: Callable[[Path], str] = hash_file,
+) -> Plan:
     """Plans the least work that answers the requests.
 
     Args:
@@ -20,12 +29,13 @@ def plan_for(model: object, requests: Iterable[Request], sampler: Sampler, preci
         requests: In sample order.
         sampler: Chooses frames.
         precision: `trainer.precision`.
+        hash_file: Hashes one file's bytes; may remember.
 
     Raises:
         ConfigError: The model implements no known protocol.
     """
-    if isinstance(model, FrameEncoder):
-        return plan_encoder(requests, model, sampler, precision)
+    if _is_encoder(model):
+        return plan_encoder(requests, model, sampler, precision, hash_file)
     if isinstance(model, PairScorer):
         return plan_pairs(requests, model)
     raise _unknown(model)
@@ -41,11 +51,18 @@ def ask_for(model: object, settings: LoaderSettings) -> Ask:
     Raises:
         ConfigError: The model implements no known protocol.
     """
-    if isinstance(model, FrameEncoder):
+    if _is_encoder(model):
         return AskFrameEncoder(model, settings.frames_per_batch)
     if isinstance(model, PairScorer):
         return AskPairScorer(model)
     raise _unknown(model)
+
+
+def _is_encoder(model: object) -> TypeGuard[FrameEncoder]:
+    # The class, not the instance as isinstance would: to ask an instance for `module` is to load
+    # its weights, which planning must not.
+    methods = ("identity", "embed_frames", "pool", "embed_texts")
+    return all(callable(getattr(type(model), method, None)) for method in methods)
 
 
 def _unknown(model: object) -> ConfigError:

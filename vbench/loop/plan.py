@@ -7,13 +7,12 @@ work make them; what is already stored is not planned again.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from vbench.loop.keys import Address, Base, digest, fingerprint, hash_file
 from vbench.protocols import FrameEncoder, PairScorer
 from vbench.records import Clip, Request
 
@@ -43,6 +42,8 @@ class FileWork:
     """(key, clip) to embed."""
     pairs: tuple[tuple[str, Clip, str], ...] = ()
     """(key, clip, text) to score."""
+    fingerprint: str = ""
+    """Hash of the content; not taken where no file is opened."""
 
 
 Work = TextWork | FileWork
@@ -57,6 +58,19 @@ class Plan:
     """key → text, for encoders."""
     files: dict[str, FileWork] = field(default_factory=dict)
     """path → work."""
+    bases: dict[str, Base] = field(default_factory=dict)
+    """What the answers of this plan share, by digest."""
+    addresses: dict[str, Address] = field(default_factory=dict)
+    """key → what that answer is computed from; answers without one are not cached."""
+
+    frame_base: str = ""
+    """Digest of what the embeddings of single frames share."""
+
+    def base(self, fields: Base) -> str:
+        """Adds a base and returns its digest."""
+        name = digest(fields)
+        self.bases[name] = fields
+        return name
 
     def work(
         self, done: Collection[str], texts_per_batch: int, rank: int = 0, world: int = 1
@@ -79,7 +93,7 @@ class Plan:
             clips = tuple(item for item in file.clips if item[0] not in done)
             pairs = tuple(item for item in file.pairs if item[0] not in done)
             if clips or pairs:
-                work.append(FileWork(file.path, clips, pairs))
+                work.append(replace(file, clips=clips, pairs=pairs))
         return work
 
     def all_keys(self) -> set[str]:
@@ -88,7 +102,11 @@ class Plan:
 
 
 def plan_encoder(
-    requests: Iterable[Request], model: FrameEncoder, sampler: Sampler, precision: str
+    requests: Iterable[Request],
+    model: FrameEncoder,
+    sampler: Sampler,
+    precision: str,
+    hash_file: Callable[[Path], str] = hash_file,
 ) -> Plan:
     """Plans a dual encoder: unique clips by file, unique texts.
 
@@ -97,23 +115,31 @@ def plan_encoder(
         model: Its identity and preprocessing enter the keys.
         sampler: Chooses frames within each clip's span.
         precision: The arithmetic, part of every key.
+        hash_file: Hashes one file's bytes; may remember.
     """
     plan = Plan()
-    text_base = ["text", model.identity(), precision]
-    clip_base = ["clip", model.identity(), precision, sampler.digest(), model.preprocess.digest()]
+    shared = {"model": model.identity(), "precision": precision}
+    pixels = {"preprocess": model.preprocess.digest()}
+    text_base = plan.base({"kind": "text", **shared})
+    clip_base = plan.base({"kind": "clip", **shared, **pixels, "sampler": sampler.digest()})
+    plan.frame_base = plan.base({"kind": "frame", **shared, **pixels})
     clips: dict[str, dict[str, Clip]] = {}
-    planned: set[str] = set()
-    prints = _Fingerprints()
+    prints: dict[str, str] = {}
     for request in dict.fromkeys(requests):
         (clip,) = request.clips
-        clip_key = _digest(*clip_base, prints[clip.path], clip.start_s, clip.end_s)
-        text_key = _digest(*text_base, request.text)
-        if clip_key not in planned:  # the same bytes under another path are not encoded again
-            planned.add(clip_key)
+        if clip.path not in prints:
+            prints[clip.path] = fingerprint(clip.path, hash_file)
+        at = Address(clip_base, f"{prints[clip.path]}:{clip.start_s}:{clip.end_s}")
+        text = Address(text_base, request.text)
+        plan.keys[request] = (clip_key, text_key) = (at.key, text.key)
+        if clip_key not in plan.addresses:  # the same bytes under another path: encoded once
             clips.setdefault(clip.path, {})[clip_key] = clip
-        plan.texts.setdefault(text_key, request.text)
-        plan.keys[request] = (clip_key, text_key)
-    plan.files = {path: FileWork(path, tuple(of.items())) for path, of in clips.items()}
+        plan.texts[text_key] = request.text
+        plan.addresses |= {clip_key: at, text_key: text}
+    plan.files = {
+        path: FileWork(path, tuple(of.items()), fingerprint=prints[path])
+        for path, of in clips.items()
+    }
     return plan
 
 
@@ -129,32 +155,8 @@ def plan_pairs(requests: Iterable[Request], model: PairScorer) -> Plan:
     pairs: dict[str, list[tuple[str, Clip, str]]] = {}
     for request in dict.fromkeys(requests):
         (clip,) = request.clips
-        key = _digest(*base, clip.video_id, clip.start_s, clip.end_s, request.text)
+        key = digest(*base, clip.video_id, clip.start_s, clip.end_s, request.text)
         pairs.setdefault(clip.path, []).append((key, clip, request.text))
         plan.keys[request] = (key,)
     plan.files = {path: FileWork(path, (), tuple(of)) for path, of in pairs.items()}
     return plan
-
-
-def fingerprint(path: str) -> str:
-    """Returns a hash of a file's bytes or of all files of a folder; its path if unreadable."""
-    try:
-        place = Path(path)
-        if not place.is_dir():
-            with place.open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        entries = sorted(entry for entry in place.iterdir() if entry.is_file())
-        return _digest(*((entry.name, fingerprint(str(entry))) for entry in entries))
-    except OSError:
-        return f"unreadable: {path}"
-
-
-class _Fingerprints(dict[str, str]):
-    def __missing__(self, path: str) -> str:
-        self[path] = fingerprint(path)
-        return self[path]
-
-
-def _digest(*parts: object) -> str:
-    text = json.dumps(parts, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
