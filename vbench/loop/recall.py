@@ -1,0 +1,86 @@
+"""Between the embedding cache and a run: what is known already, and why the rest is not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from vbench.loop.cache import EmbeddingCache, Entry
+from vbench.loop.keys import Address
+from vbench.loop.plan import Plan, TextWork, Work
+from vbench.records import Clip, Prediction
+
+_FACTS = ("frame_indices", "timestamps_s", "frames_wanted", "truncated")
+"""What a row says beside its embedding that belongs to the answer, not to where the file lies."""
+
+
+def keys_of(work: Iterable[Work]) -> list[str]:
+    """Returns the keys of the embeddings that pieces of work would compute."""
+    found = []
+    for item in work:
+        found += [key for key, _ in (item.texts if isinstance(item, TextWork) else item.clips)]
+    return found
+
+
+class Recall:
+    """Answers of one plan from the cache, and back into it.
+
+    Args:
+        plan: Knows what each key is computed from.
+        cache: Shared by all runs.
+    """
+
+    def __init__(self, plan: Plan, cache: EmbeddingCache) -> None:
+        self.plan = plan
+        self.cache = cache
+        self._clips: dict[str, Clip] = {
+            key: clip for file in plan.files.values() for key, clip in file.clips
+        }
+
+    def rows(self, keys: Collection[str]) -> list[Prediction]:
+        """Returns the rows for the keys that are cached."""
+        found = self.cache.get(keys)
+        return [self._row(key, found[key]) for key in keys if key in found]
+
+    def keep(self, rows: Iterable[Prediction]) -> None:
+        """Caches what has been computed; failures are not answers and are not kept."""
+        entries = [
+            Entry(address, row.embedding, {name: getattr(row, name) for name in _FACTS})
+            for row in rows
+            if row.embedding is not None and (address := self.plan.addresses.get(row.key))
+        ]
+        if entries:
+            self.cache.put(entries, self.plan.bases)
+
+    def account(self, keys: Collection[str], found: Collection[str]) -> dict[str, Any]:
+        """Returns, by kind, how many answers were asked and found, and why the others were not.
+
+        Args:
+            keys: What was looked for.
+            found: What was found.
+        """
+        told: dict[str, Any] = {}
+        hits = set(found)
+        for base, fields in self.plan.bases.items():
+            asked = [self._address(key) for key in keys if self._address(key).base == base]
+            missed = [address for address in asked if address.key not in hits]
+            if asked:
+                told[fields["kind"]] = {
+                    "asked": len(asked),
+                    "found": len(asked) - len(missed),
+                    "missed": dict(self.cache.explain(missed, fields).most_common()),
+                }
+        return told
+
+    def _address(self, key: str) -> Address:
+        return self.plan.addresses[key]
+
+    def _row(self, key: str, entry: Entry) -> Prediction:
+        facts: dict[str, Any] = dict(entry.facts)
+        for name in ("frame_indices", "timestamps_s"):
+            facts[name] = tuple(facts[name])
+        clip = self._clips.get(key)
+        if clip is None:
+            return Prediction(key, "text", "ok", entry.vector, **facts)
+        facts |= {"video_id": clip.video_id, "path": clip.path}
+        return Prediction(key, "clip", "ok", entry.vector, **facts)
