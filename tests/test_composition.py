@@ -1,0 +1,87 @@
+"""Composition: where configs come from, which words exist, what is swept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vbench.composition import conf_dir, sweep_overrides, vocabulary
+from vbench.overrides import jobs
+from vbench.schema import compose
+
+MINE = ["dataset=mine", "model=mine", "model.checkpoint=x"]
+
+
+def test_own_configs_join_and_are_announced(own_conf: Path, capsys: Any) -> None:
+    config = compose(MINE)
+    assert config.command.choices.model == "mine"
+    assert config.command.overrides == MINE
+    assert "hydra" not in config
+    assert str(own_conf / "conf") in capsys.readouterr().err
+
+
+def test_a_config_hidden_by_a_builtin_one_is_announced(own_conf: Path, capsys: Any) -> None:
+    twin = own_conf / "conf" / "prompt" / "option_only.yaml"
+    twin.parent.mkdir()
+    twin.write_text("_target_: own_parts.Metric\n")
+    config = compose(MINE)
+    assert config.prompt._target_ == "vbench.prompts.OptionOnly"
+    said = capsys.readouterr().err
+    assert str(twin) in said
+    assert "rename" in said
+
+
+@pytest.mark.parametrize(("typed", "metric"), [([], "accuracy"), (["metric=velociti"], "velociti")])
+def test_a_dataset_sets_the_metric_and_the_command_wins(
+    own_conf: Path, typed: list[str], metric: str
+) -> None:
+    assert compose([*MINE, *typed]).command.choices.metric == metric
+
+
+@pytest.mark.parametrize(
+    "spelling", ["experiment=study", "+experiment=study", "++experiment=study"]
+)
+def test_experiments_in_any_spelling(own_conf: Path, spelling: str) -> None:
+    config = compose([*MINE, spelling])
+    assert (config.limit, config.command.choices.sampler) == (3, "fps")
+    assert compose([*MINE, spelling, "limit=5", "sampler=middle"]).limit == 5
+
+
+@pytest.mark.parametrize("spelling", ["model.scale=2", "+model.scale=2", "++model.scale=2"])
+def test_keys_that_the_yaml_leaves_out_need_no_plus(own_conf: Path, spelling: str) -> None:
+    assert compose([*MINE, spelling]).model.scale == 2
+
+
+def test_no_folder_but_conf_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert vocabulary().choices["logger"] == ["none", "wandb"]
+
+
+def test_every_builtin_debug_and_experiment_composes(own_conf: Path) -> None:
+    for group in ("debug", "experiment"):
+        for file in (conf_dir() / group).rglob("*.yaml"):
+            name = file.relative_to(conf_dir() / group).with_suffix("").as_posix()
+            assert compose([*MINE, f"{group}={name}"]).command.choices[group] == name
+
+
+def test_sweeps_are_multiplied_out_in_order(own_conf: Path) -> None:
+    swept = sweep_overrides([*MINE, "sampler=fps,middle", "seed=1,2"], asked=True)
+    assert swept is not None
+    assert [job[-2:] for job in jobs(swept)] == [
+        [f"sampler={sampler}", f"++seed={seed}"] for sampler in ("fps", "middle") for seed in (1, 2)
+    ]
+
+
+def test_an_experiment_may_ask_for_its_own_sweep(own_conf: Path) -> None:
+    assert sweep_overrides(MINE, asked=False) is None
+    swept = sweep_overrides([*MINE, "experiment=swept"], asked=False)
+    assert swept is not None
+    assert [job[0] for job in jobs(swept)] == ["++seed=1", "++seed=2"]
+
+
+def test_typing_a_swept_key_replaces_the_experiments_values(own_conf: Path) -> None:
+    swept = sweep_overrides([*MINE, "experiment=swept", "seed=5,6,7"], asked=False)
+    assert swept is not None
+    assert [job[0] for job in jobs(swept)] == ["++seed=5", "++seed=6", "++seed=7"]
