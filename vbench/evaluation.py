@@ -70,6 +70,7 @@ def run(config: DictConfig) -> Run | None:
     from vbench.loop.family import plan_for
     from vbench.loop.predict import make_trainer
     from vbench.results.answers import Tally
+    from vbench.results.samples import write_samples
     from vbench.results.store import RunFolder, open_run
 
     parts = Parts.build(config)
@@ -81,13 +82,16 @@ def run(config: DictConfig) -> Run | None:
     trainer = make_trainer(parts.trainer)
     path = Path(config.run_dir or Path(config.paths.outputs, "runs", run_name(config)))
     first = trainer.is_global_zero
-    folder = (
-        open_run(path, plain(config), identity, fresh=config.fresh) if first else RunFolder(path)
-    )
+    if first:
+        open_run(path, plain(config), identity, fresh=config.fresh)
+    folder = RunFolder(path, (config.shard, config.shards))
     tally = Tally(folder, asked, plan.keys, parts.scorer)
     live = first and config.shards == 1  # shards have no one process that sees them all
     mirror: Mirror = _opened(parts.logger, path, config) if live else NoMirror()
     try:
+        if first:
+            contents = {k: file.fingerprint for file in plan.files.values() for k, _ in file.clips}
+            write_samples(path, asked, plan.keys, contents)
         _answer(parts, config, plan, tally, trainer, mirror)
         if not first:
             return None
@@ -96,7 +100,7 @@ def run(config: DictConfig) -> Run | None:
             _wait(tally, config)
             return None
         mirror = mirror if live else _opened(parts.logger, path, config)
-        _finish(parts, tally, mirror, config)
+        _finish(parts, tally, mirror, config, trainer.strategy.root_device.type)
     except BaseException as error:
         if first:
             folder.write_status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
@@ -136,7 +140,8 @@ def _answer(
     done, ranks = tally.done(), trainer.world_size
     share = config.shard * ranks + trainer.global_rank
     work = plan.work(done, parts.loader.texts_per_batch, share, config.shards * ranks)
-    tally.folder.write_status("running", keys=len(plan.all_keys()), done=len(done))
+    if trainer.is_global_zero:
+        tally.folder.write_status("running", keys=len(plan.all_keys()), done=len(done))
     if not work and ranks == 1:
         return
     strips = tally.folder.frames if parts.logger.wants_frames else None
@@ -167,7 +172,7 @@ def _wait(tally: Tally, config: DictConfig) -> None:
     )
 
 
-def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig) -> None:
+def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig, device: str) -> None:
     """Turns stored answers into records, estimates and tables."""
     from vbench.results.environment import environment
     from vbench.results.layouts import RunSummary, tables
@@ -180,7 +185,7 @@ def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig) -> N
     records = tally.records(scores, parts.metric.outcome)
     found = summary(parts.metric(scores), scores, tally.failures())
     write_records(path / "records.parquet", records)
-    write_json(path / "environment.json", environment(**_facts(parts)))
+    write_json(path / "environment.json", environment(**_facts(parts, device, path)))
     write_hydra(config, path)
     for name, table in tables([RunSummary(run_name(config), found, config.limit)]).items():
         save(table, path / "tables", name)
@@ -189,13 +194,19 @@ def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig) -> N
     mirror.finish(records, found["tests"], tally.folder.frames)
 
 
-def _facts(parts: Parts) -> dict[str, object]:
-    """Returns what environment.json says of the model and where it ran."""
+def _facts(parts: Parts, device: str, path: Path) -> dict[str, object]:
+    """Returns what environment.json says of the data, the model and where it ran."""
+    from vbench.results.samples import dataset_hashes
+
+    preprocess = getattr(parts.model, "preprocess", None)
     weights = getattr(parts.model, "module", None)
     dtypes = {str(w.dtype).removeprefix("torch.") for w in weights.parameters()} if weights else ()
     return {
+        "dataset": dataset_hashes(path),
         "model": parts.model.identity(),
+        "preprocess": preprocess.digest() if preprocess is not None else None,
         "weight_dtype": ", ".join(sorted(dtypes)) or None,
         "precision": parts.trainer.precision,
+        "device": device,
         "devices": parts.trainer.devices * parts.trainer.num_nodes,
     }

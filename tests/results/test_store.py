@@ -126,3 +126,26 @@ def test_status_is_strict_json(tmp_path: Path) -> None:
     RunFolder(tmp_path).write_status("running", requests=3)
     status = json.loads((tmp_path / "status.json").read_text())
     assert (status["state"], status["requests"]) == ("running", 3)
+
+
+def test_rows_are_looked_up_by_key(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.write_predictions([PAIR, CLIP])
+    folder.write_predictions([Prediction("k4", "pair", "oom"), BROKEN])
+    folder.write_predictions([Prediction("k4", "pair", "ok", score=0.5)])
+    found = folder.predictions(["k1", "k4", "unknown"])
+    assert set(found) == {"k1", "k4"}
+    np.testing.assert_array_equal(found["k1"].embedding, CLIP.embedding)
+    assert found["k4"].score == 0.5
+    assert folder.predictions([]) == {}
+
+
+def test_each_shard_has_a_status_of_its_own(tmp_path: Path) -> None:
+    for shard, state in ((0, "running"), (2, "waiting")):
+        RunFolder(tmp_path, (shard, 3)).write_status(state)
+    notes = {f.name: json.loads(f.read_text()) for f in (tmp_path / "status").iterdir()}
+    assert {name: note["state"] for name, note in notes.items()} == {
+        "0.json": "running", "2.json": "waiting",
+    }  # fmt: skip
+    last = json.loads((tmp_path / "status.json").read_text())
+    assert (last["state"], last["shard"], last["shards"]) == ("waiting", 2, 3)

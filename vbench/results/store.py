@@ -1,6 +1,7 @@
 """The run folder: the one truth about a run, readable with pandas or duckdb alone.
 
     config.yaml  environment.json  status.json   what was asked, where it ran, how far it got
+    samples.parquet                              what is asked: one row per sample, with its keys
     predictions/*.parquet                        one row per stored result, written as they come
     records.parquet  summary.json  tables/       one row per sample, the estimates, the tables
     frames/<key>.jpg                             the frames the model saw, when a logger shows them
@@ -15,18 +16,20 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
 from vbench.errors import RunError
 from vbench.records import FINAL, Prediction
+from vbench.results.process import this_process
 
 PREDICTION_SCHEMA = pa.schema(
     [
@@ -75,10 +78,16 @@ def write_json(path: Path, value: object) -> None:
 
 
 class RunFolder:
-    """One run's folder. Safe for many writers of predictions and one writer of everything else."""
+    """One run's folder. Safe for many writers of predictions and one writer of everything else.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: The folder.
+        share: Shard and number of shards, where several processes share the work.
+    """
+
+    def __init__(self, path: Path, share: tuple[int, int] = (0, 1)) -> None:
         self.path = path
+        self.share = share
         self._seen: set[str] = set()
 
     @property
@@ -106,17 +115,45 @@ class RunFolder:
             RunError: A shard is unreadable.
         """
         rows: dict[str, Prediction] = {}
-        for shard in sorted((self.path / "predictions").glob("[!.]*.parquet")):
+        for shard in prediction_files(self.path):
             if shard.name not in self._seen:
                 self._seen.add(shard.name)
                 for row in _read_shard(shard):
                     merge(rows, row)
         return rows
 
+    def predictions(self, keys: Collection[str]) -> dict[str, Prediction]:
+        """Returns the best stored row of each of these keys that has one.
+
+        Raises:
+            RunError: A shard is unreadable.
+        """
+        rows: dict[str, Prediction] = {}
+        wanted = pc.field("key").isin(pa.array(list(keys), pa.string()))
+        for shard in prediction_files(self.path):
+            for row in _read_shard(shard, wanted):
+                merge(rows, row)
+        return rows
+
     def write_status(self, state: str, **details: object) -> None:
-        """Notes how far the run got; `state` is running, done, failed or interrupted."""
+        """Notes how far the run got, and which process says so.
+
+        Args:
+            state: running, waiting (for other shards), done, failed or interrupted.
+            **details: Whatever else is known.
+        """
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        write_json(self.path / "status.json", {"state": state, "updated": now, **details})
+        shard, count = self.share
+        note = {"state": state, "updated": now, **details, "process": this_process()}
+        if count > 1:
+            note |= {"shard": shard, "shards": count}
+            write_json(self.path / "status" / f"{shard}.json", note)
+        write_json(self.path / "status.json", note)
+
+
+def prediction_files(path: Path) -> list[Path]:
+    """Returns a run folder's files of predictions, oldest first."""
+    return sorted((path / "predictions").glob("[!.]*.parquet"))
 
 
 def merge(rows: dict[str, Prediction], row: Prediction) -> None:
@@ -126,9 +163,9 @@ def merge(rows: dict[str, Prediction], row: Prediction) -> None:
         rows[row.key] = row
 
 
-def _read_shard(shard: Path) -> Iterable[Prediction]:
+def _read_shard(shard: Path, only: pc.Expression | None = None) -> Iterable[Prediction]:
     try:
-        table = pq.read_table(shard, schema=PREDICTION_SCHEMA)
+        table = pq.read_table(shard, schema=PREDICTION_SCHEMA, filters=only)
     except (OSError, pa.ArrowInvalid) as error:
         raise RunError(
             "a shard of stored predictions cannot be read",
@@ -221,8 +258,9 @@ def _check_same(path: Path, known: Mapping[str, object], wanted: Mapping[str, ob
 
 
 _OURS = (
-    "config.yaml", "environment.json", "status.json", "records.parquet",
-    "summary.json", "report.html", "predictions", "tables", "frames", "wandb", ".hydra",
+    "config.yaml", "environment.json", "status.json", "status", "samples.parquet",
+    "records.parquet", "summary.json", "report.html", "predictions", "tables", "frames", "wandb",
+    ".hydra",
 )  # fmt: skip
 
 

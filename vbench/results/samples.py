@@ -1,0 +1,169 @@
+"""samples.parquet: what a run asks, written before the first answer.
+
+One row per (test, sample_id), with each request's rendered text and the keys of its rows in
+predictions/. With those two, every answer can be looked up while the run still goes on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vbench.errors import RunError
+from vbench.records import Request, Sample
+from vbench.results.store import write_atomically
+
+SAMPLE_SCHEMA = pa.schema(
+    [
+        ("test", pa.string()),
+        ("sample_id", pa.string()),
+        ("kind", pa.string()),
+        ("cluster", pa.string()),
+        ("question", pa.string()),
+        ("texts", pa.list_(pa.string())),
+        ("target", pa.string()),
+        ("groups", pa.map_(pa.string(), pa.string())),
+        (
+            "clips",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("video_id", pa.string()),
+                        ("path", pa.string()),
+                        ("start_s", pa.float64()),
+                        ("end_s", pa.float64()),
+                        ("content", pa.string()),  # hash of the file's bytes
+                    ]
+                )
+            ),
+        ),
+        (
+            "requests",
+            pa.list_(
+                pa.struct(
+                    [
+                        ("clips", pa.list_(pa.int32())),  # indices into the sample's clips
+                        ("text", pa.string()),  # exactly what the model reads
+                        ("keys", pa.list_(pa.string())),
+                    ]
+                )
+            ),
+        ),
+    ]
+)
+
+
+def write_samples(
+    folder: Path,
+    asked: Sequence[tuple[Sample, Sequence[Request]]],
+    keys: Mapping[Request, Sequence[str]],
+    contents: Mapping[str, str],
+) -> None:
+    """Writes samples.parquet atomically.
+
+    Args:
+        folder: The run folder.
+        asked: Each sample with its requests, in the scorer's order.
+        keys: The stored rows each request needs.
+        contents: Hash of the file's bytes by a clip's key; empty for a model that opens no file.
+
+    Raises:
+        RunError: The folder cannot be written.
+    """
+    rows = [_row(sample, requests, keys, contents) for sample, requests in asked]
+    table = pa.Table.from_pylist(rows, schema=SAMPLE_SCHEMA)
+    write_atomically(folder / "samples.parquet", lambda aside: pq.write_table(table, aside))
+
+
+def _row(
+    sample: Sample,
+    requests: Sequence[Request],
+    keys: Mapping[Request, Sequence[str]],
+    contents: Mapping[str, str],
+) -> dict[str, object]:
+    content = {
+        clip: contents[key]
+        for request in requests
+        for clip in request.clips
+        for key in keys[request]
+        if key in contents
+    }
+    return {
+        "test": sample.test,
+        "sample_id": sample.sample_id,
+        "kind": sample.kind,
+        "cluster": sample.cluster,
+        "question": sample.question,
+        "texts": list(sample.texts),
+        "target": None if sample.target is None else str(sample.target),
+        "groups": list(sample.groups.items()),
+        "clips": [
+            {
+                "video_id": clip.video_id,
+                "path": clip.path,
+                "start_s": clip.start_s,
+                "end_s": clip.end_s,
+                "content": content.get(clip),
+            }
+            for clip in sample.clips
+        ],
+        "requests": [
+            {
+                "clips": [sample.clips.index(clip) for clip in request.clips],
+                "text": request.text,
+                "keys": list(keys[request]),
+            }
+            for request in requests
+        ],
+    }
+
+
+def read_samples(folder: Path, columns: Sequence[str] = SAMPLE_SCHEMA.names) -> pa.Table:
+    """Reads samples.parquet.
+
+    Args:
+        folder: The run folder.
+        columns: Which columns.
+
+    Raises:
+        RunError: There is none, or it is damaged.
+    """
+    file = folder / "samples.parquet"
+    try:
+        return pq.read_table(file, columns=list(columns))
+    except (OSError, pa.ArrowInvalid) as error:
+        raise RunError(
+            "the run folder does not say what is asked",
+            where=str(file),
+            why=str(error).splitlines()[0],
+            mend="type the run's command again: it writes the file before it asks anything",
+        ) from error
+
+
+def dataset_hashes(folder: Path) -> dict[str, str | None]:
+    """Returns what a run's samples amount to, wherever their files lie.
+
+    Args:
+        folder: The run folder.
+
+    Returns:
+        `annotations`: SHA-256 over ids, texts, targets and spans. `files`: over the hashes of all
+        videos; None if the model opened none.
+    """
+    rows: list[dict[str, Any]] = read_samples(folder).to_pylist()
+    clips = [clip for row in rows for clip in row["clips"]]
+    files = sorted({clip["content"] for clip in clips if clip["content"]})
+    for clip in clips:
+        del clip["path"], clip["content"]
+    annotations = [{k: v for k, v in row.items() if k != "requests"} for row in rows]
+    return {"annotations": _sha256(annotations), "files": _sha256(files) if files else None}
+
+
+def _sha256(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()
