@@ -54,9 +54,15 @@ class FrameEncoder(Protocol):
     """An image-text dual encoder; a clip is a pool over its frames."""
 
     needs: ClassVar[frozenset[Need]]
-    module: torch.nn.Module
-    """All the weights; Lightning moves it and sets its dtype by `trainer.precision`."""
     preprocess: Preprocess
+
+    @property
+    def module(self) -> torch.nn.Module:
+        """All the weights, loaded when first asked for: `vbench plan` never asks.
+
+        Lightning moves it and sets its dtype by `trainer.precision`.
+        """
+        ...
 
     def identity(self) -> str:
         """Returns a text that changes whenever an embedding would.
@@ -94,4 +100,18 @@ class PairScorer(Protocol):
 
     def score(self, clip: Clip, texts: Sequence[str]) -> list[float]:
         """Returns one score per text, higher for a better match."""
+        ...
+
+
+@runtime_checkable
+class TextLimit(Protocol):
+    """A model that can say beforehand which texts are longer than it reads."""
+
+    @property
+    def max_text_tokens(self) -> int:
+        """The longest text that is read whole, in tokens, special tokens included."""
+        ...
+
+    def overlong(self, texts: Sequence[str]) -> list[bool]:
+        """Says of each text whether its end would be cut off."""
         ...

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from vbench.errors import ModelError
 from vbench.models.dual_encoder import DualEncoder
-from vbench.protocols import FrameEncoder
+from vbench.protocols import FrameEncoder, TextLimit
 
 TEXTS = [
     "first in a dark bar the man in the suit walks away then he is lying in the snow",
@@ -78,6 +78,24 @@ def test_weights_are_float32_frozen_and_in_evaluation(clip_folder: Path) -> None
     assert {p.dtype for p in module.parameters()} == {torch.float32}
     assert not any(p.requires_grad for p in module.parameters())
     assert not module.training
+
+
+def test_weights_are_read_on_first_use(clip_folder: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(clip_folder, tmp_path / "damaged")
+    (folder / "model.safetensors").write_bytes(b"no weights here")
+    model = DualEncoder(str(folder))
+    assert model.identity() != DualEncoder(str(clip_folder)).identity()
+    assert isinstance(model, TextLimit)
+    assert model.overlong(["red " * 75, "red " * 76]) == [False, True]
+    assert (model.max_text_tokens, model.embedding_width) == (77, 24)
+    with pytest.raises(ModelError):
+        _ = model.module
+
+
+@pytest.mark.parametrize("family", ["clip", "siglip", "siglip2"])
+def test_embedding_width_is_known_beforehand(family: str, request: pytest.FixtureRequest) -> None:
+    model = DualEncoder(str(request.getfixturevalue(f"{family}_folder")))
+    assert model.embed_texts(["a"])[0].shape[-1] == model.embedding_width
 
 
 def test_clip_text_does_not_depend_on_padding(clip_folder: Path) -> None:

@@ -32,7 +32,7 @@ def rewrite(folder: Path, change: Callable[[Weights], Weights]) -> None:
 
 def failure(folder: Path) -> ModelError:
     with pytest.raises(ModelError) as caught:
-        DualEncoder(str(folder))
+        _ = DualEncoder(str(folder)).module
     assert str(folder) in caught.value.where
     assert caught.value.mend
     return caught.value

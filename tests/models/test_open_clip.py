@@ -9,8 +9,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from vbench.errors import ModelError
 from vbench.models.open_clip import OpenClip
-from vbench.protocols import FrameEncoder
+from vbench.preprocess import from_open_clip
+from vbench.protocols import FrameEncoder, TextLimit
 
 open_clip = pytest.importorskip("open_clip", reason="the extra open_clip is not installed")
 pytestmark = pytest.mark.usefixtures("tiny_arch")
@@ -50,6 +52,16 @@ def test_equals_transformers_with_either_activation(
     assert (answers["gelu"] - answers["quick_gelu"]).abs().max() > 1e-3
 
 
+def test_weights_are_read_on_first_use(tmp_path: Path) -> None:
+    (tmp_path / "x.pth").write_bytes(b"no weights here")
+    model = OpenClip(ARCH, str(tmp_path / "x.pth"))
+    assert model.identity()
+    assert isinstance(model, TextLimit)
+    assert model.overlong(["red"]) == [False]
+    with pytest.raises(ModelError):
+        _ = model.module
+
+
 def test_is_a_frame_encoder_in_float32(weights: Path) -> None:
     model = OpenClip(ARCH, str(weights))
     assert isinstance(model, FrameEncoder)
@@ -80,13 +92,16 @@ def test_a_tag_brings_its_activation_and_preprocessing(
     assert (model.preprocess.fit, model.preprocess.mean) == ("squash", (0.5, 0.5, 0.5))
     assert quick.preprocess.fit == "shortest_edge"
     assert model.preprocess.size == (32, 32)
+    for made in (model, quick):  # known from configs, before open_clip builds anything
+        assert made.preprocess == from_open_clip(made.module.visual.preprocess_cfg)
 
 
 def test_truncated_texts_are_flagged(weights: Path) -> None:
     model = OpenClip(ARCH, str(weights), text_batch=2)
     words = [" ".join(["red"] * n) for n in (74, 75, 76, 200)]  # with two special tokens: 76, 77, …
     vectors, truncated = model.embed_texts(words)
-    assert truncated == [False, False, True, True]
+    assert truncated == model.overlong(words) == [False, False, True, True]
+    assert model.max_text_tokens == 77
     assert torch.allclose(vectors[1], vectors[3], atol=1e-6)  # both cut to 75 words
     alone = torch.cat([model.embed_texts([text])[0] for text in words])
     assert torch.allclose(vectors, alone, atol=1e-6)
@@ -98,7 +113,7 @@ def test_truncation_where_padding_is_the_end_token(weights: Path, siglip_folder:
 
     model = OpenClip(ARCH, str(weights))
     model._tokens._tokenizer = HFTokenizer(str(siglip_folder), context_length=6)
-    model._tokens._length = 6
+    model._tokens.length = 6
     full = model._tokens._tokenizer.tokenizer("one two three four five six seven")["input_ids"]
     assert len(full) > 8
     decode = model._tokens._tokenizer.tokenizer.decode
@@ -120,7 +135,7 @@ def test_truncation_without_an_end_token(
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     model = OpenClip(ARCH, str(weights))
     model._tokens._tokenizer = HFTokenizer(str(tmp_path), context_length=6)
-    model._tokens._length = 6
+    model._tokens.length = 6
     words = ["one", "two", "three", "four", "five", "six"]
     texts = [" ".join(words[:n]) for n in range(1, 7)]
     needed = [len(model._tokens._tokenizer.tokenizer(text)["input_ids"]) for text in texts]

@@ -15,6 +15,8 @@ from vbench.errors import ModelError
 from vbench.models.checkpoints import find_checkpoint
 from vbench.models.embedding import Pooling, pool_frames, unit
 from vbench.models.loading import (
+    find_architecture,
+    load_config,
     load_dual_encoder,
     load_image_processor_config,
     load_tokenizer,
@@ -26,6 +28,8 @@ from vbench.protocols import Need, Preprocess
 
 class DualEncoder:
     """Any transformers model with `get_image_features` and `get_text_features`.
+
+    Made from the checkpoint's configs and tokenizer; its weights are loaded on first use.
 
     Args:
         checkpoint: A folder, `pkg://package/folder`, or a hub id `owner/name`.
@@ -43,7 +47,6 @@ class DualEncoder:
 
     needs: ClassVar[frozenset[Need]] = frozenset({"frames", "text"})
 
-    module: torch.nn.Module
     preprocess: Preprocess
 
     def __init__(
@@ -58,14 +61,32 @@ class DualEncoder:
         self._checkpoint = find_checkpoint(checkpoint, revision)
         self._pooling = pooling
         self._text_batch = text_batch
-        self.module = load_dual_encoder(self._checkpoint)
-        config: Any = self.module.config
+        config = load_config(self._checkpoint)
+        _check_fixed_size(checkpoint, find_architecture(checkpoint, config))
         self._texts = TextReader(
             checkpoint, load_tokenizer(self._checkpoint), config, text_padding, max_text_tokens
         )
-        _check_fixed_size(checkpoint, self.module)
         self.preprocess = from_hf_image_processor(load_image_processor_config(self._checkpoint))
         _check_image_size(checkpoint, config, self.preprocess)
+        self.embedding_width = _embedding_width(config)
+
+    @cached_property
+    def module(self) -> torch.nn.Module:
+        """All the weights, in float32 on the CPU until Lightning moves them.
+
+        Raises:
+            ModelError: They cannot be read, or do not fill the architecture exactly.
+        """
+        return load_dual_encoder(self._checkpoint)
+
+    @property
+    def max_text_tokens(self) -> int:
+        """The longest text that is read whole, in tokens, special tokens included."""
+        return self._texts.max_tokens
+
+    def overlong(self, texts: Sequence[str]) -> list[bool]:
+        """Says of each text whether it is cut at `max_text_tokens`."""
+        return [length > self._texts.max_tokens for length in self._texts.lengths(texts)]
 
     @cached_property
     def _content(self) -> str:
@@ -119,11 +140,16 @@ def _embedding(features: Any) -> torch.Tensor:
     return embedding
 
 
-def _check_fixed_size(name: str, module: torch.nn.Module) -> None:
-    method: Any = module.get_image_features
-    if "spatial_shapes" in inspect.signature(method).parameters:
+def _embedding_width(config: Any) -> int | None:
+    """Returns d where the config tells: CLIP projects to it, SigLIP's vision tower ends in it."""
+    tower: Any = getattr(config, "vision_config", None)
+    return getattr(config, "projection_dim", None) or getattr(tower, "hidden_size", None)
+
+
+def _check_fixed_size(name: str, architecture: Any) -> None:
+    if "spatial_shapes" in inspect.signature(architecture.get_image_features).parameters:
         raise ModelError(
-            f"{type(module).__name__} takes images of any aspect ratio (NaFlex)",
+            f"{architecture.__name__} takes images of any aspect ratio (NaFlex)",
             where=f"checkpoint {name}",
             why="a dual encoder here takes frames of one fixed size",
             mend="use a fixed-resolution checkpoint of the family, e.g. "

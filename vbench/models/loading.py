@@ -22,6 +22,7 @@ _LONGEST_CAUSE = 300
 """Characters of a library's own message that are passed on."""
 
 _FILES = {
+    "config": "it must hold a config.json that names a model_type of transformers",
     "weights": "it must hold a whole config.json and model.safetensors (or pytorch_model.bin)",
     "tokenizer": "it must hold tokenizer.json (or vocab.json with merges.txt, or spiece.model)",
     "image processor": "it must hold preprocessor_config.json (or processor_config.json)",
@@ -31,6 +32,42 @@ _FILES = {
 """What each part of a checkpoint needs, as a remedy."""
 
 
+def load_config(checkpoint: Checkpoint) -> Any:
+    """Loads the checkpoint's transformers config.
+
+    Raises:
+        ModelError: It is missing, unreadable, or of an architecture that transformers lacks.
+    """
+    from transformers import AutoConfig
+
+    with explained(checkpoint.name, "config"), quietly():
+        return AutoConfig.from_pretrained(checkpoint.source, **checkpoint.load_options())
+
+
+def find_architecture(name: str, config: Any) -> Any:
+    """Returns the class that a config describes, without making any weights.
+
+    Args:
+        name: The checkpoint, for the message.
+        config: From `load_config`.
+
+    Raises:
+        ModelError: It is no image-text dual encoder.
+    """
+    from transformers import MODEL_MAPPING
+
+    architecture = MODEL_MAPPING.get(type(config), None)
+    if hasattr(architecture, "get_image_features") and hasattr(architecture, "get_text_features"):
+        return architecture
+    raise ModelError(
+        f"{getattr(architecture, '__name__', type(config).__name__)} is not an image-text dual "
+        "encoder",
+        where=f"checkpoint {name}",
+        why="it has no get_image_features and get_text_features",
+        mend="name a checkpoint of the CLIP or SigLIP kind, or choose another model=",
+    )
+
+
 def load_dual_encoder(checkpoint: Checkpoint) -> torch.nn.Module:
     """Loads an image-text model in float32 on the CPU, frozen and in evaluation mode.
 
@@ -38,8 +75,7 @@ def load_dual_encoder(checkpoint: Checkpoint) -> torch.nn.Module:
     run's precision is decided elsewhere, so it is told.
 
     Raises:
-        ModelError: The checkpoint cannot be read, does not fit its architecture, or is no dual
-            encoder of fixed-size images.
+        ModelError: The checkpoint cannot be read, or does not fit its architecture.
     """
     from transformers import AutoModel
 
@@ -58,13 +94,6 @@ def load_dual_encoder(checkpoint: Checkpoint) -> torch.nn.Module:
         unexpected=info["unexpected_keys"],
         mismatched=[key for key, *_ in info["mismatched_keys"]],
     )
-    if not (hasattr(module, "get_image_features") and hasattr(module, "get_text_features")):
-        raise ModelError(
-            f"{type(module).__name__} is not an image-text dual encoder",
-            where=f"checkpoint {checkpoint.name}",
-            why="it has no get_image_features and get_text_features",
-            mend="name a checkpoint of the CLIP or SigLIP kind, or choose another model=",
-        )
     return freeze(module)
 
 

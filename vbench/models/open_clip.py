@@ -29,7 +29,7 @@ Activation = Literal["gelu", "quick_gelu"]
 
 
 class OpenClip:
-    """A model of open_clip by architecture and weights.
+    """A model of open_clip by architecture and weights, which are loaded on first use.
 
     Args:
         arch: A name of `open_clip.list_models()`.
@@ -41,12 +41,11 @@ class OpenClip:
         text_batch: Texts encoded at once; changes speed and memory only.
 
     Raises:
-        ModelError: open_clip is not installed, or the weights cannot be found or do not fit.
+        ModelError: open_clip is not installed, or knows no such architecture or weights.
     """
 
     needs: ClassVar[frozenset[Need]] = frozenset({"frames", "text"})
 
-    module: torch.nn.Module
     preprocess: Preprocess
 
     def __init__(
@@ -59,14 +58,38 @@ class OpenClip:
     ) -> None:
         self._arch, self._pooling, self._text_batch = arch, pooling, text_batch
         self._config = _config(arch)
-        tag, self._weights = _find_weights(arch, pretrained)
-        trained = tag.get("quick_gelu", False) if tag else self._config.get("quick_gelu", False)
-        self._activation = activation or ("quick_gelu" if trained else "gelu")
-        model = _build(arch, tag, quick_gelu=self._activation == "quick_gelu")
-        _fill(model, self._weights, f"{arch}, {pretrained}")
-        self.module = freeze(model)
-        self.preprocess = from_open_clip(model.visual.preprocess_cfg)
+        self._name = f"{arch}, {pretrained}"
+        self._tag, self._file = _find_weights(arch, pretrained)
+        source = self._tag or self._config
+        trained: Activation = "quick_gelu" if source.get("quick_gelu") else "gelu"
+        self._activation = activation or trained
+        self.preprocess = from_open_clip(_preprocessing(self._config, self._tag))
         self._tokens = _TokenBatches(arch, self._config["text_cfg"])
+        self.embedding_width: int = self._config["embed_dim"]
+
+    @cached_property
+    def _weights(self) -> Path:
+        return self._file or _fetch(self._name, self._tag)
+
+    @cached_property
+    def module(self) -> torch.nn.Module:
+        """All the weights, in float32 on the CPU until Lightning moves them.
+
+        Raises:
+            ModelError: They cannot be fetched or read, or do not fill the architecture exactly.
+        """
+        model = _build(self._arch, self._tag, quick_gelu=self._activation == "quick_gelu")
+        _fill(model, self._weights, self._name)
+        return freeze(model)
+
+    @property
+    def max_text_tokens(self) -> int:
+        """The longest text that is read whole, in tokens, special tokens included."""
+        return self._tokens.length
+
+    def overlong(self, texts: Sequence[str]) -> list[bool]:
+        """Says of each text whether it is cut at `max_text_tokens`."""
+        return self._tokens(texts)[1]
 
     @cached_property
     def _content(self) -> dict[str, str | None]:
@@ -123,7 +146,7 @@ class _TokenBatches:
             self._tokenizer = open_clip.get_tokenizer(
                 arch, **(source.load_options() if source else {})
             )
-        self._length = int(self._tokenizer.context_length)
+        self.length = int(self._tokenizer.context_length)
 
     def __call__(self, texts: Sequence[str]) -> tuple[torch.Tensor, list[bool]]:
         """Returns ids (n, length), int64, and a flag per text.
@@ -131,10 +154,10 @@ class _TokenBatches:
         With room for one token more, a text that fits only gains padding; one that was cut gains a
         token, or has another before its end-of-text token, which may be the padding token too.
         """
-        tokens: torch.Tensor = self._tokenizer(list(texts), context_length=self._length)
-        roomier = self._tokenizer(list(texts), context_length=self._length + 1)
-        padding = self._tokenizer([""], context_length=self._length)[0, -1]
-        last = self._length - 1
+        tokens: torch.Tensor = self._tokenizer(list(texts), context_length=self.length)
+        roomier = self._tokenizer(list(texts), context_length=self.length + 1)
+        padding = self._tokenizer([""], context_length=self.length)[0, -1]
+        last = self.length - 1
         cut = (roomier[:, last + 1] != padding) | (roomier[:, last] != tokens[:, last])
         return tokens, cut.tolist()
 
@@ -165,12 +188,12 @@ def _config(arch: str) -> dict[str, Any]:
     return config
 
 
-def _find_weights(arch: str, pretrained: str) -> tuple[dict[str, Any], Path]:
-    """Returns the tag's settings (empty for a file) and the weight file, downloaded if need be."""
+def _find_weights(arch: str, pretrained: str) -> tuple[dict[str, Any], Path | None]:
+    """Returns the settings of a tag, whose file is yet to be fetched, or a file on this machine."""
     open_clip = _library()
     tag: dict[str, Any] = open_clip.get_pretrained_cfg(arch, pretrained)
     if tag:
-        return tag, _fetch(f"{arch}, {pretrained}", tag)
+        return tag, None
     path = Path(pretrained).expanduser()
     if path.is_file():
         return {}, path
@@ -183,6 +206,16 @@ def _find_weights(arch: str, pretrained: str) -> tuple[dict[str, Any], Path]:
         why="it is no tag of this architecture, and no file of that name exists",
         mend=did_you_mean(pretrained, tags) or "name a weight file",
     )
+
+
+def _preprocessing(config: Mapping[str, Any], tag: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what `create_model` would leave in `model.visual.preprocess_cfg`.
+
+    That is open_clip's defaults (which `from_open_clip` fills in), then the vision tower's image
+    size, then what the tag says.
+    """
+    size = {"size": config["vision_cfg"].get("image_size", 224)}
+    return size | {key: value for key, value in tag.items() if value is not None}
 
 
 def _fetch(name: str, tag: Mapping[str, Any]) -> Path:
