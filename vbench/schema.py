@@ -205,15 +205,20 @@ def identity(values: Mapping[str, object]) -> dict[str, object]:
     >>> identity({"sampler": {"num_frames": 8}, "loader": {"batch_size": 4}, "limit": None})
     {'limit': None, 'sampler.num_frames': 8}
     """
-    flat = dict(_flatten(values, ""))
+    flat = dict(flatten(values))
     kept = (k for k in sorted(flat) if not any(f"{k}.".startswith(f"{n}.") for n in _NO_SCORE))
     return {key: flat[key] for key in kept}
 
 
-def _flatten(values: Mapping[str, object], prefix: str) -> Iterator[tuple[str, object]]:
+def flatten(values: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    """Yields the leaves of nested mappings under dotted keys.
+
+    >>> dict(flatten({"sampler": {"num_frames": 8}, "limit": None}))
+    {'sampler.num_frames': 8, 'limit': None}
+    """
     for key, value in values.items():
         if isinstance(value, Mapping) and value:
-            yield from _flatten(value, f"{prefix}{key}.")
+            yield from flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
 

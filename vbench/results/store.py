@@ -96,17 +96,16 @@ class RunFolder:
         return self.path / "frames"
 
     def write_predictions(self, rows: Iterable[Prediction], rank: int = 0) -> None:
-        """Writes rows as one new shard; an empty batch writes nothing."""
+        """Writes rows as one new file, named by time, rank and shard; no rows write nothing."""
         columns: dict[str, list[Any]] = {name: [] for name in PREDICTION_SCHEMA.names}
         for row in rows:
             for name, values in columns.items():
                 values.append(getattr(row, name))
         if columns["key"]:
             table = pa.table(columns, schema=PREDICTION_SCHEMA)
-            shard = f"{time.time_ns():019d}-{rank:04d}-{uuid.uuid4().hex[:8]}.parquet"
-            write_atomically(
-                self.path / "predictions" / shard, lambda aside: pq.write_table(table, aside)
-            )
+            writer = f"{rank:04d}-{self.share[0]:04d}-{uuid.uuid4().hex[:8]}"
+            file = self.path / "predictions" / f"{time.time_ns():019d}-{writer}.parquet"
+            write_atomically(file, lambda aside: pq.write_table(table, aside))
 
     def new_predictions(self) -> dict[str, Prediction]:
         """Returns the rows of shards not read before by this object, the best row of each key.
@@ -228,15 +227,14 @@ def read_config(path: Path) -> dict[str, Any]:
     """
     file = path / "config.yaml"
     try:
-        config = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        return dict(yaml.safe_load(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, yaml.YAMLError) as error:
         raise RunError(
             "not a run folder, or its config.yaml is damaged",
             where=str(file),
             why=" ".join(str(error).split()),
             mend="name a folder that `vbench evaluate` wrote",
         ) from error
-    return dict(config)
 
 
 def _check_same(path: Path, known: Mapping[str, object], wanted: Mapping[str, object]) -> None:
