@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,11 +129,10 @@ def _answer(
     parts: Parts, config: DictConfig, plan: Plan, tally: Tally, trainer: Any, mirror: Mirror
 ) -> None:
     """Puts what is not answered yet through the loop: this shard's, and of it this rank's share."""
-    from torch.utils.data import DataLoader
-
     from vbench.frames.source import open_source
-    from vbench.loop.data import Batch, WorkDataset
+    from vbench.loop.data import WorkDataset
     from vbench.loop.family import ask_for
+    from vbench.loop.loader import Loader
     from vbench.loop.predict import Predictor, predict
     from vbench.loop.writer import PredictionWriter, Progress
 
@@ -147,11 +147,11 @@ def _answer(
     strips = tally.folder.frames if parts.logger.wants_frames else None
     preprocess = getattr(parts.model, "preprocess", None)
     dataset = WorkDataset(work, open_source, parts.sampler, preprocess, strips)
-    loader = DataLoader(
+    loader = Loader(
         dataset,
-        batch_size=parts.loader.batch_size,
-        num_workers=parts.loader.workers() if preprocess is not None else 0,
-        collate_fn=Batch,
+        parts.loader.batch_size,
+        workers=parts.loader.workers() if preprocess is not None else 0,
+        timeout_s=parts.loader.decode_timeout_s,
     )
     weights = getattr(parts.model, "module", None)
     predictor = Predictor(ask_for(parts.model, parts.loader), weights, parts.trainer.precision)
@@ -160,7 +160,8 @@ def _answer(
         mirror.add(tally.records(tally.newly_complete(), parts.metric.outcome))
 
     writer = PredictionWriter(tally.folder, parts.loader.flush_seconds, config.on_error, show)
-    predict(trainer, predictor, loader, [writer, Progress(len(work))])
+    with closing(loader):
+        predict(trainer, predictor, loader, [writer, Progress(len(work))])
 
 
 def _wait(tally: Tally, config: DictConfig) -> None:

@@ -123,7 +123,7 @@ def predict(
     Args:
         trainer: From `make_trainer`.
         predictor: The model in its loop clothes.
-        loader: A DataLoader over WorkDataset.
+        loader: Batches of prepared work, with a length.
         callbacks: The prediction writer and the progress display.
     """
     trainer.callbacks.extend(callbacks)

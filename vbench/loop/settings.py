@@ -44,7 +44,10 @@ class LoaderSettings:
     batch_size: int = 4
     """Files per step."""
     num_workers: int | None = None
-    """Decode processes; None: the cores that are left beside the model's own, at most 8."""
+    """Decode processes; None: the cores that are left beside the model's own, at most 8; 0: the
+    loop's own process decodes, and nothing can stop a decoder that hangs or crashes."""
+    decode_timeout_s: float = 600.0
+    """A file that takes a decode process longer is recorded as failed, and the process killed."""
     frames_per_batch: int = 32
     """Frames per forward pass of an encoder."""
     texts_per_batch: int = 64
@@ -57,6 +60,18 @@ class LoaderSettings:
                 raise ConfigError(
                     f"loader.{name} counts from 1", where=f"loader.{name}={getattr(self, name)}"
                 )
+        if self.num_workers is not None and self.num_workers < 0:
+            raise ConfigError(
+                "loader.num_workers counts from 0",
+                where=f"loader.num_workers={self.num_workers}",
+                mend="leave it out for as many as fit",
+            )
+        if not self.decode_timeout_s > 0:
+            raise ConfigError(
+                "loader.decode_timeout_s is no time",
+                where=f"loader.decode_timeout_s={self.decode_timeout_s}",
+                mend="give seconds, more than the longest video takes to decode; .inf for ever",
+            )
 
     def workers(self) -> int:
         """Returns the number of decode processes."""

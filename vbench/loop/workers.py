@@ -86,7 +86,7 @@ class Worker:
     def __init__(
         self, source: WorkSource, timeout_s: float, start_method: StartMethod | None = None
     ) -> None:
-        self.timeout_s = timeout_s
+        self.timeout_s = min(timeout_s, 1e6)  # poll() knows no infinity
         context = multiprocessing.get_context(start_method or default_start_method())
         self.connection, other_end = context.Pipe()
         self.process = context.Process(  # type: ignore[attr-defined]  # of both start methods
