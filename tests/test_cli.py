@@ -87,6 +87,11 @@ def test_help_of_a_command_lists_words_choices_and_keys(command: str, capsys: An
     [
         (["evalute", "model=toy/clip"], ["unknown command 'evalute'", "did you mean 'evaluate'"]),
         (["tabel"], ["did you mean 'table'"]),
+        ([""], ["unknown command ''"]),
+        (["model="], ["no model ''", "toy/clip"]),
+        (["=3"], ["unknown key ''"]),
+        (["hydra.foo=1"], ["hydra.foo", "cannot be composed"]),
+        (["-m", "hydra/launcher=slurm", "seed=1,2"], ["hydra/launcher/slurm", "basic"]),
         (["run"], ["one of: build, evaluate, table", "key=value"]),
         (["evaluate", "--multirn"], ["unknown flag '--multirn'", "did you mean '--multirun'"]),
         (["evaluate", "--model=toy/clip"], ["settings have no dashes: model=toy/clip"]),

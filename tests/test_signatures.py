@@ -60,6 +60,6 @@ def test_a_value_fits_a_union_when_it_fits_a_member(value: object) -> None:
 
 
 def test_descriptions_are_plain_words() -> None:
-    assert describe_hint(list[str]) == "a list [a, b, …] of a text each"
+    assert describe_hint(list[str]) == "a list [a, b, …], each a text"
     assert describe_hint(Path) == "a path"
     assert describe_hint(dict[str, int]) == "a mapping {key: value}"

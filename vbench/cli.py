@@ -56,7 +56,7 @@ def _run_command(words: list[str]) -> int:
         return 0
     if first in _COMMANDS:
         return _COMMANDS[first](words[1:])
-    if "=" in first or first[0] in "+~-":
+    if "=" in first or first.startswith(("+", "~", "-")):
         return _evaluate(words)
     raise ConfigError(
         f"unknown command '{first}'",

@@ -211,7 +211,7 @@ def describe_hint(hint: Any) -> str:
         if issubclass(container, Mapping):
             return "a mapping {key: value}"
         if _is_list_like(container):
-            return "a list [a, b, …]" + (f" of {describe_hint(inner[0])} each" if inner else "")
+            return "a list [a, b, …]" + (f", each {describe_hint(inner[0])}" if inner else "")
         if issubclass(container, PurePath):
             return "a path"
     return "a value" if hint is Any else _name(hint)
