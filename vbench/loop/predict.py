@@ -12,7 +12,7 @@ from typing import Any
 import lightning
 import torch
 
-from vbench.errors import ConfigError, ModelError
+from vbench.errors import ConfigError, ModelError, RunError
 from vbench.loop.ask import Ask
 from vbench.loop.data import Batch
 from vbench.loop.settings import TrainerSettings
@@ -125,13 +125,34 @@ def predict(
         predictor: The model in its loop clothes.
         loader: Batches of prepared work, with a length.
         callbacks: The prediction writer and the progress display.
+
+    Raises:
+        RunError: Another rank has failed.
     """
     trainer.callbacks.extend(callbacks)
-    with _without_advice():
-        try:
+    try:
+        with _without_advice():
             trainer.predict(predictor, loader, return_predictions=False)
-        except SystemExit as stop:
-            # Lightning turns Ctrl-C into an exit and switches Ctrl-C off; callers expect neither.
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            raise KeyboardInterrupt from stop
-    trainer.strategy.barrier("all ranks have written their shards")
+    except SystemExit as stop:
+        # Lightning turns Ctrl-C into an exit and switches Ctrl-C off; callers expect neither.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        raise KeyboardInterrupt from stop
+    except BaseException:
+        _kill_launched(trainer)
+        raise
+    try:
+        trainer.strategy.barrier("all ranks have written their shards")
+    except RuntimeError as error:
+        _kill_launched(trainer)
+        raise RunError(
+            "another process of the run has failed",
+            where=f"seen by rank {trainer.global_rank} of {trainer.world_size}",
+            why="it left before its share was done",
+            mend="see what it says itself, then type the same command again: it resumes",
+        ) from error
+
+
+def _kill_launched(trainer: lightning.Trainer) -> None:
+    """Ends the ranks that this one has launched: nobody is left to wait for them."""
+    if trainer.strategy.launcher is not None:
+        trainer.strategy.launcher.kill(signal.SIGKILL)

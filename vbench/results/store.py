@@ -59,6 +59,8 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(aside)
+        with aside.open("rb") as written:
+            os.fsync(written)  # else the name may outlive the bytes when the power fails
         aside.replace(path)
     except OSError as error:
         with suppress(OSError):
