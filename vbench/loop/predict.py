@@ -87,6 +87,8 @@ class Predictor(lightning.LightningModule):
         self.weights = weights
         self.weight_dtype = WEIGHT_DTYPES[precision]
         self.promise = f"trainer.precision={precision}"
+        # A rank whose share was done before the run was broken off has nothing to do but wait.
+        self.allow_zero_length_dataloader_with_multiple_devices = True
 
     def on_predict_start(self) -> None:
         """Reads the dtype back from the weights.
