@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,13 +19,19 @@ def is_run(folder: Path) -> bool:
 
 def runs_under(folder: Path) -> list[Path]:
     """Returns the run folders at or below a folder, sorted; it does not look into runs."""
-    found = []
-    for place, below, _ in os.walk(folder):
-        if is_run(Path(place)):
-            found.append(Path(place))
-            below.clear()
-        below[:] = sorted(name for name in below if not name.startswith("."))
-    return found
+    return [place for place in _outside_runs(folder) if is_run(place)]
+
+
+def sweeps_under(folder: Path) -> list[Path]:
+    """Returns the folders of sweeps at or below a folder, sorted."""
+    return [place for place in _outside_runs(folder) if (place / "multirun.yaml").is_file()]
+
+
+def _outside_runs(folder: Path) -> Iterator[Path]:
+    for name, below, _ in os.walk(folder):
+        place = Path(name)
+        yield place
+        below[:] = [] if is_run(place) else sorted(n for n in below if not n.startswith("."))
 
 
 def run_folder(path: str | Path) -> Path:
@@ -52,14 +59,19 @@ def existing(path: str | Path) -> Path:
         RunError: There is no such folder.
     """
     folder = Path(path)
-    if folder.is_dir():
-        return folder
-    parent = next((p for p in folder.parents if p.is_dir()), Path())
+    try:
+        if folder.is_dir():
+            return folder
+        parent = next((p for p in folder.parents if p.is_dir()), Path())
+        siblings = [entry.name for entry in parent.iterdir() if entry.is_dir()]
+    except OSError as error:
+        raise RunError("the folder cannot be read", where=str(folder), why=str(error)) from error
     name = folder.relative_to(parent).parts[0]
-    hint = did_you_mean(name, (entry.name for entry in parent.iterdir() if entry.is_dir()))
+    hint = did_you_mean(name, siblings)
+    close = hint.startswith("did you mean")  # a list of all there is would name strange things
     raise RunError(
         "there is no such run folder",
         where=str(folder),
         why=f"{parent} has no folder '{name}'",
-        mend=hint or f"`vbench status {parent}` lists the runs there are",
+        mend=hint if close else "`vbench status outputs` lists the runs there are",
     )

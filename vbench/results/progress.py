@@ -47,7 +47,7 @@ class Share:
 
     state: State
     reason: str
-    """Why it is taken to be stalled."""
+    """Which process runs, or why it is taken to be stalled."""
     age_s: float
     """Seconds since it wrote anything."""
     shard: int | None = None
@@ -155,7 +155,7 @@ def _share(note: Mapping[str, Any], writers: Sequence[Writers]) -> Share:
     if state == "running":
         process = note.get("process", {})
         alive = lives(process)
-        name = f"process {process.get('pid')} on {process.get('host')}"
+        reason = name = f"process {process.get('pid')} on {process.get('host')}"
         if alive is False:
             state, reason = "stalled", f"{name} is gone"
         elif age > STALLED_AFTER_S:

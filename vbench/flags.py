@@ -1,0 +1,83 @@
+"""Flags of the commands that take paths and names; settings (`key=value`) have no dashes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from vbench.errors import ConfigError, did_you_mean
+
+Number = TypeVar("Number", int, float)
+
+
+def parse(words: Sequence[str], known: Mapping[str, bool]) -> tuple[list[str], dict[str, str]]:
+    """Separates flags from the other words. After `--` no word is a flag.
+
+    Args:
+        words: As typed.
+        known: The flags, and whether each takes a value: `--limit=5` or `--limit 5`.
+
+    Raises:
+        ConfigError: A flag is unknown, or has a value too many or too few.
+
+    >>> parse(["run", "--json", "--limit=5"], {"--json": False, "--limit": True})
+    (['run'], {'--json': '', '--limit': '5'})
+    """
+    rest: list[str] = []
+    given: dict[str, str] = {}
+    left = iter(words)
+    for word in left:
+        flag, has_value, value = word.partition("=")
+        if word == "--":
+            rest += left
+        elif not word.startswith("-"):
+            rest.append(word)
+        elif flag not in known:
+            raise unknown(word, list(known))
+        elif known[flag]:
+            given[flag] = value if has_value else next(left, "")
+            if not given[flag]:
+                raise ConfigError(f"{flag} needs a value", where=word, mend=f"{flag}=…")
+        elif has_value:
+            raise ConfigError(f"{flag} takes no value", where=word, mend=flag)
+        else:
+            given[flag] = ""
+    return rest, given
+
+
+def number(
+    given: Mapping[str, str], flag: str, default: Number, read: Callable[[str], Number]
+) -> Number:
+    """Returns a flag's value as a number from 0.
+
+    Args:
+        given: From `parse`.
+        flag: Its name.
+        default: The value where it is not given.
+        read: `int` or `float`.
+
+    Raises:
+        ConfigError: It is no such number.
+    """
+    try:
+        value = read(given.get(flag, str(default)))
+        if value >= 0:
+            return value
+        why = f"{value} is not"
+    except ValueError as error:
+        why = str(error)
+    raise ConfigError(
+        f"{flag} is a number from 0", where=f"{flag}={given[flag]}", why=why,
+        mend=f"leave it out for {default}",
+    )  # fmt: skip
+
+
+def unknown(word: str, known: Sequence[str]) -> ConfigError:
+    """Returns the error for a flag that a command does not have."""
+    flag = word.partition("=")[0]
+    settings = "" if "=" not in word else f" (settings have no dashes: {word.lstrip('-')})"
+    return ConfigError(
+        f"unknown flag '{word}'",
+        where="the command",
+        mend=did_you_mean(flag, known) + settings,
+    )

@@ -1,0 +1,78 @@
+"""The command that goes on with a run or a sweep, read from what it left in its folder."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from vbench.errors import VbenchError
+from vbench.records import FINAL
+from vbench.results.progress import Progress
+from vbench.results.store import read_config
+
+
+def resume_run(folder: Path, now: Progress) -> list[str]:
+    """Returns the commands that would go on with a run: one, or one per unfinished shard.
+
+    Args:
+        folder: The run folder.
+        now: How far it is.
+    """
+    if now.state == "done" and all(row.status in FINAL for row in now.failed):
+        return []
+    if now.state == "done":  # what failed, failed in any shard
+        return [_command(folder, {"shard": None, "shards": None})]
+    unfinished = [share.shard for share in now.shares if share.state not in ("running", "waiting")]
+    return [_command(folder, {} if k is None else {"shard": str(k)}) for k in unfinished]
+
+
+def _command(folder: Path, changes: Mapping[str, str | None]) -> str:
+    """Returns the command as it was typed, with some words changed, or left out for None."""
+    config = read_config(folder)
+    words = config["command"]["overrides"]
+    changed = {"fresh": None, **changes}  # fresh=true would discard what is done
+    if config["run_dir"] is not None:  # a sweep chose it, or the folder has moved since
+        changed["run_dir"] = _quoted(folder)
+    kept = [word for word in words if word.lstrip("+").partition("=")[0] not in changed]
+    added = [f"{key}={value}" for key, value in changed.items() if value is not None]
+    return "vbench evaluate " + shlex.join([*kept, *added])
+
+
+def _quoted(path: Path) -> str:
+    """Writes a path as Hydra reads it back."""
+    text = str(path)
+    if re.fullmatch(r"[\w./-]+", text, re.ASCII):
+        return text
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+@dataclass(frozen=True)
+class SweepCommand:
+    """A sweep by what Hydra noted of it."""
+
+    folder: str
+    jobs: int
+    command: str
+
+
+def sweep_command(folder: Path) -> SweepCommand | None:
+    """Returns what a sweep's folder says of its jobs; None if it is no sweep's.
+
+    Args:
+        folder: Any folder.
+    """
+    from vbench.overrides import jobs
+
+    with suppress(OSError, ValueError, TypeError, KeyError, yaml.YAMLError, VbenchError):
+        text = (folder / "multirun.yaml").read_text(encoding="utf-8")
+        noted: dict[str, Any] = yaml.safe_load(text)
+        words = noted["hydra"]["overrides"]["task"]
+        return SweepCommand(str(folder), len(jobs(words)), f"vbench -m {shlex.join(words)}")
+    return None
