@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ settings.load_profile("vbench")
 # Before torch, transformers or wandb are imported by any test.
 os.environ.update(WANDB_MODE="offline", HF_HUB_OFFLINE="1", TOKENIZERS_PARALLELISM="false")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Nothing that an earlier test or the user has computed may answer for what a test computes.
+os.environ["VBENCH_CACHE"] = tempfile.mkdtemp(prefix="vbench-cache-")
 
 REPOSITORY = Path(__file__).parents[1]
 

@@ -32,7 +32,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def overrides(toy: Path, run_dir: Path, *more: str) -> list[str]:
     fixed = ["dataset=velociti/toy", f"dataset.num_videos={VIDEOS}", "dataset.seed=5"]
     where = [f"dataset.root={toy}", f"run_dir={run_dir}", "trainer=cpu", "logger=none"]
-    return [*fixed, *where, "loader.num_workers=0", *more]
+    return [*fixed, *where, "loader.num_workers=0", "loader.cache=false", *more]
 
 
 def evaluate(toy: Path, run_dir: Path, *more: str) -> Run:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vbench.checks import check_pairing
-from vbench.records import Sample
+from vbench.records import Outcome, Request, Sample, Score
 from vbench.results.mirror import Mirror, NoMirror
 from vbench.results.run import Run, load_run
 from vbench.schema import (
@@ -26,8 +25,9 @@ from vbench.schema import (
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from vbench.loop.plan import Plan
+    from vbench.loop.job import Job
     from vbench.results.answers import Tally
+    from vbench.results.store import RunFolder
 
 
 @dataclass(frozen=True)
@@ -68,32 +68,32 @@ def evaluate(*overrides: str) -> Run | None:
 
 def run(config: DictConfig) -> Run | None:
     """Runs a composed command (see `evaluate`)."""
-    from vbench.loop.family import plan_for
+    return run_parts(Parts.build(config), config)
+
+
+def run_parts(parts: Parts, config: DictConfig) -> Run | None:
+    """Runs a command whose parts are built (see `evaluate`)."""
     from vbench.loop.predict import make_trainer
     from vbench.results.answers import Tally
     from vbench.results.samples import write_samples
     from vbench.results.store import RunFolder, open_run
 
-    parts = Parts.build(config)
     samples = _samples(parts, config)
     asked = [(sample, parts.scorer.requests(sample, parts.prompt)) for sample in samples]
-    requests = [request for _, of_sample in asked for request in of_sample]
-    plan = plan_for(parts.model, requests, parts.sampler, parts.trainer.precision)
-
     trainer = make_trainer(parts.trainer)
     path = Path(config.run_dir or Path(config.paths.outputs, "runs", run_name(config)))
+    folder = RunFolder(path, (config.shard, config.shards))
+    job = _job(parts, config, trainer, [r for _, requests in asked for r in requests], folder)
     first = trainer.is_global_zero
     if first:
         open_run(path, plain(config), identity, fresh=config.fresh)
-    folder = RunFolder(path, (config.shard, config.shards))
-    tally = Tally(folder, asked, plan.keys, parts.scorer)
+    tally = Tally(folder, asked, job.plan.keys, parts.scorer)
     live = first and config.shards == 1  # shards have no one process that sees them all
     mirror: Mirror = _opened(parts.logger, path, config) if live else NoMirror()
     try:
         if first:
-            contents = {k: file.fingerprint for file in plan.files.values() for k, _ in file.clips}
-            write_samples(path, asked, plan.keys, contents)
-        _answer(parts, config, plan, tally, trainer, mirror)
+            write_samples(path, asked, job.plan.keys, job.plan.contents())
+        _answer(job, tally, mirror, parts.metric.outcome)
         if not first:
             return None
         tally.read()
@@ -125,43 +125,54 @@ def _samples(parts: Parts, config: DictConfig) -> Sequence[Sample]:
     return samples
 
 
-def _answer(
-    parts: Parts, config: DictConfig, plan: Plan, tally: Tally, trainer: Any, mirror: Mirror
-) -> None:
-    """Puts what is not answered yet through the loop: this shard's, and of it this rank's share."""
+def _job(
+    parts: Parts, config: DictConfig, trainer: Any, requests: Sequence[Request], folder: RunFolder
+) -> Job:
     from vbench.frames.source import open_source
-    from vbench.loop.data import WorkDataset
-    from vbench.loop.family import ask_for
-    from vbench.loop.loader import Loader
-    from vbench.loop.predict import Predictor, predict
-    from vbench.loop.writer import PredictionWriter, Progress
+    from vbench.loop.cache import EmbeddingCache
+    from vbench.loop.family import plan_for
+    from vbench.loop.job import Job
 
-    tally.read()
-    done, ranks = tally.done(), trainer.world_size
-    share = config.shard * ranks + trainer.global_rank
-    work = plan.work(done, parts.loader.texts_per_batch, share, config.shards * ranks)
-    if trainer.is_global_zero:
-        tally.folder.write_status("running", keys=len(plan.all_keys()), done=len(done))
-    if not work and ranks == 1:
-        return
-    strips = tally.folder.frames if parts.logger.wants_frames else None
-    preprocess = getattr(parts.model, "preprocess", None)
-    dataset = WorkDataset(work, open_source, parts.sampler, preprocess, strips)
-    loader = Loader(
-        dataset,
-        parts.loader.batch_size,
-        workers=parts.loader.workers() if preprocess is not None else 0,
-        timeout_s=parts.loader.decode_timeout_s,
+    loader = parts.loader
+    place = Path(config.paths.cache).expanduser() / "embeddings.sqlite"
+    cache = EmbeddingCache(place, int(loader.cache_gb * 1e9), enabled=loader.cache)
+    precision = parts.trainer.precision
+    return Job(
+        plan=plan_for(parts.model, requests, parts.sampler, precision, cache.file_hash),
+        model=parts.model,
+        sampler=parts.sampler,
+        trainer=trainer,
+        loader=loader,
+        precision=precision,
+        open_source=open_source,
+        cache=cache,
+        shard=config.shard,
+        shards=config.shards,
+        on_error=config.on_error,
+        strips=folder.frames if parts.logger.wants_frames else None,
     )
-    weights = getattr(parts.model, "module", None)
-    predictor = Predictor(ask_for(parts.model, parts.loader), weights, parts.trainer.precision)
+
+
+def _answer(job: Job, tally: Tally, mirror: Mirror, outcome: Callable[[Score], Outcome]) -> None:
+    """Answers what is not answered yet of this process's share, from the cache or the model."""
+    from vbench.results.store import write_json
+
+    folder = tally.folder
+    tally.read()
+    rows, account = job.recall(tally.done())
+    folder.write_predictions(rows, job.trainer.global_rank)
+    tally.read()
+    if job.trainer.is_global_zero:
+        folder.write_status("running", keys=len(job.plan.all_keys()), done=len(tally.done()))
+        if account:
+            write_json(folder.path / "cache.json", account)
+    work = job.work(tally.done())
 
     def show() -> None:
-        mirror.add(tally.records(tally.newly_complete(), parts.metric.outcome))
+        mirror.add(tally.records(tally.newly_complete(), outcome))
 
-    writer = PredictionWriter(tally.folder, parts.loader.flush_seconds, config.on_error, show)
-    with closing(loader):
-        predict(trainer, predictor, loader, [writer, Progress(len(work))])
+    if work or job.trainer.world_size > 1:
+        job.run(work, folder, show)
 
 
 def _wait(tally: Tally, config: DictConfig) -> None:

@@ -34,6 +34,8 @@ class Paths:
     """Datasets that vbench builds."""
     outputs: str
     """Holds runs/ and sweeps/."""
+    cache: str
+    """What runs share: embeddings, hashes of files."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,19 @@ class BuildKeys:
     """False: annotations only."""
 
 
-_KEYS: Mapping[Command, type] = {"evaluate": EvaluateKeys, "build": BuildKeys}
+@dataclass(frozen=True)
+class DoctorKeys:
+    """The keys of `vbench doctor`."""
+
+    decode: Literal["ends", "all"] = "ends"
+    """Which frames of each file are decoded."""
+
+
+_KEYS: Mapping[Command, type] = {
+    "evaluate": EvaluateKeys,
+    "build": BuildKeys,
+    "doctor": DoctorKeys,
+}
 
 _STUDIES = ("entry", "experiment", "debug")
 """Folders of conf/ that set other nodes and have none of their own."""

@@ -28,12 +28,13 @@ PRAGMA journal_mode = WAL;
 CREATE TABLE IF NOT EXISTS bases (base TEXT PRIMARY KEY, fields TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS entries (
     key TEXT PRIMARY KEY, base TEXT NOT NULL, item TEXT NOT NULL,
-    vector BLOB NOT NULL, facts TEXT NOT NULL, used REAL NOT NULL);
+    vector BLOB NOT NULL, facts TEXT NOT NULL, strip BLOB, used REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS entries_by_item ON entries (item);
 CREATE INDEX IF NOT EXISTS entries_by_use ON entries (used);
 CREATE TABLE IF NOT EXISTS files (
     path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, sha256 TEXT) WITHOUT ROWID;
 """
+_COLUMNS = "key, base, item, vector, facts, strip"
 _CHUNK = 500  # SQLite binds at most 999 variables in old builds
 _SETTLED_NS = 2_000_000_000
 """A file younger than this may change again within one tick of its clock: its hash is not kept."""
@@ -50,6 +51,8 @@ class Entry:
     """(d,), float32."""
     facts: Mapping[str, object] = field(default_factory=dict)
     """What the row of a run also holds: frame indices, timestamps, truncated."""
+    strip: bytes | None = None
+    """JPEG of a clip's frames, where somebody has asked for one."""
 
 
 class EmbeddingCache:
@@ -58,12 +61,13 @@ class EmbeddingCache:
     Args:
         path: The SQLite file; made with its folder on first use.
         limit_bytes: Least recently used entries go when the file outgrows this.
+        enabled: False finds and keeps nothing.
     """
 
-    def __init__(self, path: Path, limit_bytes: int = 20 * 10**9) -> None:
+    def __init__(self, path: Path, limit_bytes: int = 20 * 10**9, *, enabled: bool = True) -> None:
         self.path = path
         self.limit_bytes = limit_bytes
-        self.broken = False
+        self.broken = not enabled
         self._connection: sqlite3.Connection | None = None
         self._process = 0
 
@@ -76,7 +80,7 @@ class EmbeddingCache:
         return self._try(lambda db: self._get(db, list(keys)), {})
 
     def put(self, entries: Sequence[Entry], bases: Mapping[str, Base]) -> None:
-        """Adds entries; known keys are left as they are.
+        """Adds entries; known keys are left as they are, but for a strip they lack.
 
         Args:
             entries: What was computed.
@@ -138,10 +142,10 @@ class EmbeddingCache:
         found = {}
         for some in _chunks(keys):
             marks = ",".join("?" * len(some))
-            query = f"SELECT key, base, item, vector, facts FROM entries WHERE key IN ({marks})"  # noqa: S608
-            for key, base, item, vector, facts in db.execute(query, some):
+            query = f"SELECT {_COLUMNS} FROM entries WHERE key IN ({marks})"  # noqa: S608
+            for key, base, item, vector, facts, strip in db.execute(query, some):
                 values = np.frombuffer(vector, dtype="<f4").astype(np.float32)
-                found[key] = Entry(Address(base, item), values, json.loads(facts))
+                found[key] = Entry(Address(base, item), values, json.loads(facts), strip)
             use = f"UPDATE entries SET used = ? WHERE key IN ({marks})"  # noqa: S608
             db.execute(use, [time.time(), *some])
         return found
@@ -162,11 +166,14 @@ class EmbeddingCache:
                 entry.address.item,
                 np.asarray(entry.vector, dtype="<f4").tobytes(),
                 json.dumps(dict(entry.facts)),
+                entry.strip,
                 now,
             )
             for entry in entries
         ]
-        db.executemany("INSERT OR IGNORE INTO entries VALUES (?, ?, ?, ?, ?, ?)", rows)
+        add = "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)"
+        only_strip = "ON CONFLICT (key) DO UPDATE SET strip = excluded.strip WHERE strip IS NULL"
+        db.executemany(f"{add} {only_strip}", rows)
         self._shrink(db)
 
     def _shrink(self, db: sqlite3.Connection) -> None:

@@ -96,6 +96,10 @@ class Plan:
                 work.append(replace(file, clips=clips, pairs=pairs))
         return work
 
+    def contents(self) -> dict[str, str]:
+        """Returns the hash of the file behind each clip's key."""
+        return {key: file.fingerprint for file in self.files.values() for key, _ in file.clips}
+
     def all_keys(self) -> set[str]:
         """Returns every key that must have a row when the run is complete."""
         return {key for keys in self.keys.values() for key in keys}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 from vbench.loop.cache import EmbeddingCache, Entry
@@ -28,24 +29,35 @@ class Recall:
     Args:
         plan: Knows what each key is computed from.
         cache: Shared by all runs.
+        strips: Where the run keeps its frame strips, if it shows any.
     """
 
-    def __init__(self, plan: Plan, cache: EmbeddingCache) -> None:
+    def __init__(self, plan: Plan, cache: EmbeddingCache, strips: Path | None = None) -> None:
         self.plan = plan
         self.cache = cache
+        self.strips = strips
         self._clips: dict[str, Clip] = {
             key: clip for file in plan.files.values() for key, clip in file.clips
         }
 
     def rows(self, keys: Collection[str]) -> list[Prediction]:
-        """Returns the rows for the keys that are cached."""
+        """Returns the rows for the keys that are cached, and lays out their strips.
+
+        A clip whose strip is wanted and not there is left to be decoded.
+        """
         found = self.cache.get(keys)
-        return [self._row(key, found[key]) for key in keys if key in found]
+        usable = [key for key in keys if key in found and self._lay_out(key, found[key].strip)]
+        return [self._row(key, found[key]) for key in usable]
 
     def keep(self, rows: Iterable[Prediction]) -> None:
         """Caches what has been computed; failures are not answers and are not kept."""
         entries = [
-            Entry(address, row.embedding, {name: getattr(row, name) for name in _FACTS})
+            Entry(
+                address,
+                row.embedding,
+                {name: getattr(row, name) for name in _FACTS},
+                self._strip(row.key),
+            )
             for row in rows
             if row.embedding is not None and (address := self.plan.addresses.get(row.key))
         ]
@@ -71,6 +83,19 @@ class Recall:
                     "missed": dict(self.cache.explain(missed, fields).most_common()),
                 }
         return told
+
+    def _lay_out(self, key: str, strip: bytes | None) -> bool:
+        if self.strips is None or key not in self._clips:
+            return True
+        file = self.strips / f"{key}.jpg"
+        if strip is not None and not file.exists():
+            self.strips.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(strip)
+        return file.exists()
+
+    def _strip(self, key: str) -> bytes | None:
+        file = self.strips / f"{key}.jpg" if self.strips is not None else None
+        return file.read_bytes() if file is not None and file.exists() else None
 
     def _address(self, key: str) -> Address:
         return self.plan.addresses[key]

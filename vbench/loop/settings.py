@@ -54,6 +54,11 @@ class LoaderSettings:
     flush_seconds: float = 5.0
     """Answers older than this are on disk."""
 
+    cache: bool = True
+    """Whether embeddings are shared with other runs (paths.cache)."""
+    cache_gb: float = 20.0
+    """The embedding cache drops what was used longest ago above this size."""
+
     def __post_init__(self) -> None:
         for name in ("batch_size", "frames_per_batch", "texts_per_batch"):
             if getattr(self, name) < 1:
