@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vbench.checks import check_pairing
+from vbench.errors import RunError
 from vbench.records import Outcome, Request, Sample, Score
 from vbench.results.mirror import Mirror, NoMirror
 from vbench.results.run import Run, load_run
@@ -103,7 +104,7 @@ def run_parts(parts: Parts, config: DictConfig) -> Run | None:
         mirror = mirror if live else _opened(parts.logger, path, config)
         _finish(parts, tally, mirror, config, trainer.strategy.root_device.type)
     except BaseException as error:
-        if first:
+        with suppress(RunError):  # it may be the disk that has failed
             folder.write_status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
         mirror.fail()
         raise
