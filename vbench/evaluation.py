@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,9 @@ def evaluate(*overrides: str) -> Run | None:
         VbenchError: The command, the data, the model or the disk is at fault; it says which and
             how to mend it.
     """
+    from vbench.loop.workers import refuse_to_run_in_a_worker
+
+    refuse_to_run_in_a_worker()
     return run(compose(overrides))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import psutil
 import pytest
 import torch
 
+import vbench
 from vbench.errors import RunError
 from vbench.loop.data import Prepared, PreparedClip, PreparedFile
 from vbench.loop.loader import Loader
@@ -218,6 +220,13 @@ def test_a_worker_that_cannot_start_ends_the_run(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("vbench.loop.workers._die_with", lambda parent: os._exit(9))
     with pytest.raises(RunError, match="exit code 9"):
         items("ok", "ok")
+
+
+def test_a_script_that_is_run_again_in_a_worker_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(multiprocessing.current_process(), "_name", "vbench-decode")
+    with pytest.raises(RunError) as caught:
+        vbench.evaluate("model=toy/clip")
+    assert "if __name__ == '__main__'" in caught.value.mend
 
 
 @dataclass

@@ -159,6 +159,16 @@ def default_start_method() -> StartMethod:
     return "fork" if sys.platform == "linux" and not cuda else "spawn"
 
 
+def refuse_to_run_in_a_worker() -> None:
+    """Stops a spawned process that imports the script which started it from starting all anew.
+
+    Raises:
+        RunError: This process is a worker.
+    """
+    if multiprocessing.current_process().name == NAME:
+        raise _cannot_start("a script that calls vbench is run again in each of them")
+
+
 def _serve(source: WorkSource, connection: Connection, parent: int) -> None:
     """Is the process: prepares what it is asked for until the connection closes."""
     _die_with(parent)
