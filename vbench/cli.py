@@ -1,4 +1,4 @@
-"""The console: `vbench [evaluate] | build | table`.
+"""The console: `vbench [evaluate] | build | doctor | table`.
 
 Nothing heavy is imported before it is needed: `vbench --help` must be instant.
 """
@@ -124,6 +124,17 @@ def _build(words: list[str]) -> int:
     return 0
 
 
+def _doctor(words: list[str]) -> int:
+    flags, overrides = _split(words, ("--json", "-h", "--help"))
+    if flags & {"-h", "--help"}:
+        sys.stdout.write(describe("doctor"))
+        return 0
+    from vbench.doctor import examine, present
+    from vbench.schema import compose
+
+    return present(examine(compose(overrides, "doctor")), as_json="--json" in flags)
+
+
 def _table(words: list[str]) -> int:
     form = "terminal"
     paths = []
@@ -165,6 +176,7 @@ def _expand(word: str) -> list[str]:
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "evaluate": _evaluate,
     "build": _build,
+    "doctor": _doctor,
     "table": _table,
 }
 

@@ -22,6 +22,7 @@ vbench {__version__}: what do video-language models understand?
 Commands
   evaluate   compose a config, ask the model, score it (may be left out)
   build      write the files of a dataset that vbench can generate
+  doctor     look for what is wrong with a dataset, before any model is asked
   table      print finished runs as tables: --format terminal|markdown|latex|csv
 
 Settings are key=value. A folder of conf/ is a word, a file in it a choice.
@@ -44,6 +45,15 @@ vbench [evaluate] [-m] [--cfg] KEY=VALUE…
 vbench build KEY=VALUE…
 
   vbench build dataset=velociti/toy num_videos=300 seed=1 dataset.root=PATH
+""",
+    "doctor": """\
+vbench doctor [--json] KEY=VALUE…
+
+  vbench doctor dataset=table dataset.file=qa.csv model=clip_b32
+  --json           one JSON object on stdout: findings, and a line per file
+
+Looks at every file and sample; changes nothing and asks no model.
+Exit codes: 0 nothing is wrong, 3 problems found, 1 the doctor itself failed.
 """,
 }
 

@@ -35,7 +35,7 @@ class ToyVelociti:
     name: str = "velociti/toy"
 
     def build(self) -> Path:
-        """Builds the set unless it exists.
+        """Builds the set unless it exists, and the pictures of its videos if they are the source.
 
         Returns:
             Its folder.
@@ -54,7 +54,21 @@ class ToyVelociti:
             build_set(root, self._wanted())
         else:
             self._check(found)
+        if self.source == "frames":
+            build_frames(root)
         return root
+
+    def is_built(self) -> bool:
+        """Says whether everything is there; else `samples` would build it.
+
+        Raises:
+            DataError: The set in the folder cannot be used.
+        """
+        found = ToySet.at(Path(self.root))
+        if found is None:
+            return False
+        frames = Layout.new(Path(self.root)).frames
+        return self.source == "video" or not found.render or frames.is_dir()
 
     def samples(self) -> list[Sample]:
         """Returns the samples, test by test, each in file order; builds the set if need be.
@@ -65,8 +79,6 @@ class ToyVelociti:
         """
         check_tests(self.tests)
         root = self.build()
-        if self.source == "frames":
-            build_frames(root)
         tests = self.tests
         if tests is None:
             folder = Layout.find(root).annotations

@@ -1,0 +1,1 @@
+"""What is wrong with a dataset: findings about its files and its samples."""
