@@ -58,10 +58,9 @@ def present(report: Report, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(f"{to_json(report)}\n")
         return report.exit_code
-    sys.stdout.write(f"{headline(report)}\n{tally(report)}")
-    for finding in ordered(report.findings):
-        sys.stdout.write(f"{line(finding)}\n")
-    sys.stdout.write(f"{conclusion(report)}\n")
+    lines = [headline(report), *tally(report), *map(line, ordered(report.findings))]
+    for text in [*lines, conclusion(report)]:
+        sys.stdout.write(f"{text}\n")
     return report.exit_code
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from vbench.diagnosis.files import Examined
 from vbench.diagnosis.findings import KINDS, Finding, counts, ordered
-from vbench.results.tables import printable
+from vbench.results.text import aligned, visible
 
 VERSION = 1
 """Of the JSON; a key that goes or changes its meaning raises it."""
@@ -84,12 +84,10 @@ def headline(report: Report) -> str:
     return f"{report.dataset}: {looked_at}, {size / 1e6:.1f} MB, {length}"
 
 
-def tally(report: Report) -> str:
+def tally(report: Report) -> list[str]:
     """Returns the findings counted by kind, a line each."""
-    return "".join(
-        f"{count:6}  {KINDS[kind][0]:8} {kind:19} {KINDS[kind][1]}\n"
-        for kind, count in counts(ordered(report.findings)).items()
-    )
+    found = counts(ordered(report.findings)).items()
+    return aligned([[count, KINDS[kind][0], kind, KINDS[kind][1]] for kind, count in found])
 
 
 def line(finding: Finding) -> str:
@@ -100,7 +98,7 @@ def line(finding: Finding) -> str:
     """
     touched = f" [{finding.samples} samples]" if finding.samples > 1 else ""
     mend = f"; {finding.mend}" if finding.mend else ""
-    text = printable(f"{finding.where}: {finding.what}{touched}{mend}")
+    text = visible(f"{finding.where}: {finding.what}{touched}{mend}")
     return f"{finding.severity:8} {finding.kind:19} {text}"
 
 

@@ -72,9 +72,9 @@ class Table:
 
 def to_terminal(table: Table) -> RichTable:
     """Returns the table for `rich.console.Console.print`."""
-    notes = Text("\n".join(map(printable, table.notes)), justify="left")
+    notes = Text("\n".join(map(_plain, table.notes)), justify="left")
     shown = RichTable(
-        title=Text(printable(table.title), justify="left"),
+        title=Text(_plain(table.title), justify="left"),
         caption=notes if table.notes else None,
         title_justify="left",
         caption_justify="left",
@@ -83,14 +83,14 @@ def to_terminal(table: Table) -> RichTable:
         pad_edge=False,
     )
     # In a narrow terminal numbers may break, between value and interval, but labels stay whole.
-    shown.add_column(Text(printable(table.corner)), no_wrap=True)
+    shown.add_column(Text(_plain(table.corner)), no_wrap=True)
     for column in table.columns:
-        heading = Text(printable(f"{column.group} {column.title}"))
+        heading = Text(_plain(f"{column.group} {column.title}"))
         shown.add_column(heading, justify="right", overflow="fold")
     for line in table.lines:
-        label = textwrap.fill(printable(line.label), 24, subsequent_indent="  ")
+        label = textwrap.fill(_plain(line.label), 24, subsequent_indent="  ")
         label = textwrap.indent(label, "  " if line.detail else "")
-        cells = [Text(printable(cell.text) or "-") for cell in line.cells]
+        cells = [Text(_plain(cell.text) or "-") for cell in line.cells]
         shown.add_row(Text(label), *cells, style="dim" if line.detail else None)
     return shown
 
@@ -196,13 +196,13 @@ def save(table: Table, folder: Path, name: str) -> None:
         write_atomically(folder / f"{name}.{ending}", fill)
 
 
-def printable(text: str) -> str:
+def _plain(text: str) -> str:
     """Makes every character that is not printable a space: line breaks, escapes, bidi overrides."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _markdown(text: str) -> str:
-    text = re.sub(r"([\\`*<>|~$&])", r"\\\1", printable(text))
+    text = re.sub(r"([\\`*<>|~$&])", r"\\\1", _plain(text))
     text = re.sub(r"\](?=[(\[:])", r"\]", text)
     text = re.sub(r"^(\d*)([#+-]|[.)](?= ))", r"\1\\\2", text)
     # Within a word an underscore is only itself: agent_bind stays readable in the source.
@@ -218,9 +218,9 @@ _LATEX = {
 
 def _latex(text: str) -> str:
     # An empty group between dashes keeps --flag from becoming an en dash.
-    return "".join(_LATEX.get(c, c) for c in printable(text)).replace("--", "-{}-{}")
+    return "".join(_LATEX.get(c, c) for c in _plain(text)).replace("--", "-{}-{}")
 
 
 def _csv_text(text: str) -> str:
-    text = printable(text)
+    text = _plain(text)
     return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
