@@ -7,6 +7,7 @@ become statuses of the clips they concern, never exceptions of the loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from vbench.errors import VbenchError
+from vbench.errors import RunError, VbenchError
 from vbench.loop.plan import FileWork, TextWork, Work
 from vbench.protocols import Preprocess
 from vbench.records import Clip, Status
@@ -179,23 +180,37 @@ def _fail(clip: PreparedClip, error: Exception) -> None:
 
 
 def write_strip(frames: Sequence[np.ndarray], path: Path, height: int = 72) -> None:
-    """Writes frames side by side as one small JPEG, at most 20 of them, evenly chosen."""
+    """Writes frames side by side as one small JPEG, at most 20 of them, evenly chosen.
+
+    Raises:
+        RunError: The disk is full or the folder cannot be written.
+    """
     from PIL import Image
 
     chosen = [frames[i] for i in np.linspace(0, len(frames) - 1, min(20, len(frames))).astype(int)]
     images = [Image.fromarray(frame) for frame in chosen]
-    images = [
-        image.resize((max(1, image.width * height // image.height), height)) for image in images
-    ]
+    # A JPEG is at most 65500 wide, and some video is one pixel high.
+    widths = [min(max(1, i.width * height // i.height), 16 * height) for i in images]
+    images = [image.resize((w, height)) for image, w in zip(images, widths, strict=True)]
     strip = Image.new("RGB", (sum(image.width for image in images), height))
     left = 0
     for image in images:
         strip.paste(image, (left, 0))
         left += image.width
-    path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_suffix(".tmp")
-    strip.save(aside, "JPEG", quality=80)
-    aside.replace(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        strip.save(aside, "JPEG", quality=80)
+        aside.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise RunError(
+            "cannot write a strip of frames to the run folder",
+            where=str(path),
+            why=str(error),
+            mend="free space or permissions, then type the same command again: it resumes",
+        ) from error
 
 
 class Batch:
