@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -80,3 +82,35 @@ def own_conf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delitem(sys.modules, "own_parts", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+HOSTILE = "a \x1b[2J\x1b[31mred\x9b0m [red]ball[/red]\r\nnew\u202e line \U0001f534"
+"""Escapes, markup, line breaks and a bidi override: no terminal may obey it."""
+
+
+@pytest.fixture(scope="session")
+def hostile() -> str:
+    return HOSTILE
+
+
+@pytest.fixture(scope="session")
+def evaluate_rows(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Evaluates rows of caption pairs as `dataset=table`, by chance unless told otherwise."""
+
+    def evaluate(rows: Sequence[Mapping[str, object]], *more: str) -> Path:
+        import vbench
+
+        folder = tmp_path_factory.mktemp("rows")
+        lines = [json.dumps({"video": "v.mp4", **row}) for row in rows]
+        (folder / "rows.jsonl").write_text("\n".join(lines))
+        fixed = [
+            "dataset=table", f"dataset.file={folder}/rows.jsonl", "dataset.kind=pairs",
+            "dataset.id=id", "dataset.question=null", "model=oracle/random", "trainer=cpu",
+            "logger=none", "loader.num_workers=0", f"run_dir={folder}/run",
+        ]  # fmt: skip
+        names = [word.partition("=")[0] for word in more]
+        kept = [word for word in fixed if word.partition("=")[0] not in names]
+        run = vbench.evaluate(*kept, *more)
+        return folder / "run" if run is None else run.path
+
+    return evaluate

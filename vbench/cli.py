@@ -1,4 +1,4 @@
-"""The console: `vbench [evaluate] | build | doctor | table`.
+"""The console: `vbench [evaluate] | build | doctor | table | show | diff | status`.
 
 Nothing heavy is imported before it is needed: `vbench --help` must be instant.
 """
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from vbench import __version__
 from vbench.errors import ConfigError, VbenchError, did_you_mean
-from vbench.usage import OVERVIEW, describe
+from vbench.flags import number, parse, unknown
+from vbench.usage import INSPECTING, OVERVIEW, describe
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -136,28 +137,75 @@ def _doctor(words: list[str]) -> int:
 
 
 def _table(words: list[str]) -> int:
-    form = "terminal"
-    paths = []
-    rest = iter(words)
-    for word in rest:
-        flag, _, value = word.partition("=")
-        if flag == "--format":
-            form = value or next(rest, "")
-        elif word.startswith("-") and word not in ("-h", "--help"):
-            raise _unknown_flag(word, ("--format", "--help"))
-        else:
-            paths.append(word)
+    paths, given = _inspecting("table", words, {"--format": True})
+    form = given.get("--format", "terminal")
     if form not in FORMATS:
         raise ConfigError(
             f"there is no format '{form}'", where="--format", mend=did_you_mean(form, FORMATS)
         )
-    if not paths or {"-h", "--help"} & set(paths):
-        sys.stdout.write(f"vbench table RUN… [--format {'|'.join(FORMATS)}]\n")
-        return 0 if paths else 1
-    from vbench.table import print_tables
+    if paths:
+        from vbench.table import print_tables
 
-    print_tables([path for word in paths for path in _expand(word)], form)
+        print_tables([path for word in paths for path in _expand(word)], form)
     return 0
+
+
+def _show(words: list[str]) -> int:
+    names, given = _inspecting("show", words, {"--json": False}, 2)
+    if names:
+        from vbench.show import print_sample
+
+        print_sample(_expand_one(names[0]), names[1], as_json="--json" in given)
+    return 0
+
+
+def _diff(words: list[str]) -> int:
+    known = {"--json": False, "--limit": True, "--tolerance": True}
+    names, given = _inspecting("diff", words, known, 2)
+    if not names:
+        return 0
+    from vbench.diff import print_diff
+
+    limit = number(given, "--limit", 20, int)
+    tolerance = number(given, "--tolerance", 1e-5, float)
+    a, b = map(_expand_one, names)
+    return print_diff(a, b, as_json="--json" in given, limit=limit, tolerance=tolerance)
+
+
+def _status(words: list[str]) -> int:
+    paths, given = _inspecting("status", words, {"--json": False})
+    if paths:
+        from vbench.status import print_status
+
+        found = [path for word in paths for path in _expand(word)]
+        print_status(found, as_json="--json" in given)
+    return 0
+
+
+def _inspecting(
+    command: str, words: list[str], known: dict[str, bool], count: int | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """Returns names and flags of a command about runs; prints its help, and no names, if asked."""
+    names, given = parse(words, {**known, "-h": False, "--help": False})
+    if {"-h", "--help"} & given.keys():
+        sys.stdout.write(INSPECTING[command])
+        return [], given
+    if not names or (count is not None and len(names) != count):
+        raise ConfigError(
+            f"vbench {command} takes {'runs' if count is None else f'{count} names'}",
+            where=f"vbench {command} {' '.join(words)}".rstrip(),
+            mend=INSPECTING[command].splitlines()[0],
+        )
+    return names, given
+
+
+def _expand_one(word: str) -> str:
+    found = _expand(word)
+    if len(found) > 1:
+        raise ConfigError(
+            "one run is wanted", where=word, why=f"it names {len(found)}", mend=f"name {found[0]}"
+        )
+    return found[0]
 
 
 def _expand(word: str) -> list[str]:
@@ -178,23 +226,17 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "build": _build,
     "doctor": _doctor,
     "table": _table,
+    "show": _show,
+    "diff": _diff,
+    "status": _status,
 }
 
 
 def _split(words: list[str], known: Sequence[str]) -> tuple[set[str], list[str]]:
     flags = {word for word in words if word.startswith("-")}
     for flag in sorted(flags - set(known)):
-        raise _unknown_flag(flag, known)
+        raise unknown(flag, known)
     return flags, [word for word in words if word not in flags]
-
-
-def _unknown_flag(flag: str, known: Sequence[str]) -> ConfigError:
-    settings = "" if "=" not in flag else f" (settings have no dashes: {flag.lstrip('-')})"
-    return ConfigError(
-        f"unknown flag '{flag}'",
-        where="the command",
-        mend=did_you_mean(flag, known) + settings,
-    )
 
 
 def _report(error: Exception) -> int:

@@ -24,6 +24,9 @@ Commands
   build      write the files of a dataset that vbench can generate
   doctor     look for what is wrong with a dataset, before any model is asked
   table      print finished runs as tables: --format terminal|markdown|latex|csv
+  show       everything that is stored about one sample: RUN SAMPLE
+  diff       why two runs give different numbers: RUN RUN
+  status     how far runs and sweeps are, and how to go on: RUN|SWEEP…
 
 Settings are key=value. A folder of conf/ is a word, a file in it a choice.
   vbench evaluate --help         every word with its choices
@@ -56,6 +59,38 @@ Looks at every file and sample; changes nothing and asks no model.
 Exit codes: 0 nothing is wrong, 3 problems found, 1 the doctor itself failed.
 """,
 }
+
+INSPECTING = {
+    "table": """\
+vbench table RUN… [--format terminal|markdown|latex|csv]
+
+RUN is the folder of a finished run, or a pattern in quotes: 'outputs/runs/*/*/*'.
+""",
+    "show": """\
+vbench show RUN SAMPLE [--json]
+
+SAMPLE is test/sample_id, a sample_id, or the beginning of either if only one
+sample begins so. The run may still go on. A name that begins with a dash goes
+after --.
+""",
+    "diff": """\
+vbench diff RUN RUN [--limit=20] [--tolerance=1e-5] [--json]
+
+Settings that differ, then samples whose texts, labels, frames, pixels, status,
+answer or outcome differ. --limit: how many samples are listed; all are counted.
+--tolerance: scores no further apart are the same.
+
+Exit codes: 0 the results are the same, 3 they differ, 1 there was nothing to
+compare.
+""",
+    "status": """\
+vbench status RUN|SWEEP… [--json]
+
+How far each run is, what failed, and the command that goes on with it. A folder
+that holds runs (a sweep, outputs/runs) gives a table of them. Works at any time.
+""",
+}
+"""Help of the commands that look at runs; the first line is the usage."""
 
 
 def describe(command: Command) -> str:
