@@ -37,8 +37,10 @@ def hash_file(path: Path) -> str:
     """Returns the SHA-256 of a file's bytes.
 
     Raises:
-        OSError: The file cannot be read.
+        OSError: It cannot be read, or is no regular file: pipes and devices may never end.
     """
+    if not path.is_file():
+        raise FileNotFoundError(path)
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -56,5 +58,5 @@ def fingerprint(path: str, hash_file: Callable[[Path], str] = hash_file) -> str:
             return hash_file(place)
         entries = sorted(entry for entry in place.iterdir() if entry.is_file())
         return digest(*((entry.name, hash_file(entry)) for entry in entries))
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a name that no file can have
         return f"unreadable: {path}"
