@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -133,9 +134,20 @@ class Tally:
         ]
 
     def failures(self) -> list[Prediction]:
-        """Returns the rows that are not ok, in a stable order."""
-        wanted = {key: None for keys in self.keys.values() for key in keys}
-        return [self.rows[key] for key in wanted if self.rows[key].status != "ok"]
+        """Returns the rows that are not ok, in a stable order, and for each file that needs them.
+
+        Files of equal content share a row, which names the first of them only.
+        """
+        found: dict[tuple[str, str], Prediction] = {}
+        for request, keys in self.keys.items():
+            (clip,) = request.clips
+            for row in (self.rows[key] for key in keys):
+                if row.status != "ok" and row.kind == "text":
+                    found[row.key, ""] = row
+                elif row.status != "ok":
+                    own = replace(row, video_id=clip.video_id, path=clip.path)
+                    found[row.key, clip.path] = own
+        return list(found.values())
 
     def _score(self, sample: Sample, requests: Sequence[Request]) -> Score | None:
         answers = [answer(self.keys[request], self.rows) for request in requests]
