@@ -114,3 +114,21 @@ def evaluate_rows(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Pat
         return folder / "run" if run is None else run.path
 
     return evaluate
+
+
+@pytest.fixture(scope="session")
+def write_grey() -> Callable[..., None]:
+    """Writes a real video: three seconds at ten frames a second, ever brighter."""
+
+    def write(path: Path, first: int = 0) -> None:
+        import av
+        import numpy as np
+
+        with av.open(path, "w") as output:
+            stream = output.add_stream("mpeg4", rate=10, width=64, height=48)
+            for i in range(30):
+                pixels = np.full((48, 64, 3), first + 6 * i, np.uint8)
+                output.mux(stream.encode(av.VideoFrame.from_ndarray(pixels)))
+            output.mux(stream.encode())
+
+    return write

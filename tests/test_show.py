@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import av
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -31,20 +29,14 @@ def run(evaluate_rows: Evaluate, hostile: str) -> Path:
     return evaluate_rows(rows, "dataset.group_by=[level]")
 
 
-def write_video(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with av.open(path, "w") as output:
-        stream = output.add_stream("mpeg4", rate=10, width=64, height=48)
-        for i in range(30):
-            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), 8 * i, np.uint8))
-            output.mux(stream.encode(frame))
-        output.mux(stream.encode())
-
-
 @pytest.fixture(scope="module")
-def clip_run(evaluate_rows: Evaluate, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def clip_run(
+    evaluate_rows: Evaluate,
+    write_grey: Callable[[Path], None],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
     root = tmp_path_factory.mktemp("videos")
-    write_video(root / "whole.mp4")
+    write_grey(root / "whole.mp4")
     (root / "broken.mp4").write_bytes(b"garbage")
     texts = {"start": 1.0, "positive": "a cat", "negative": "a dog " * 99}
     rows = [{"id": "1", "video": "whole.mp4", **texts}, {"id": "2", "video": "broken.mp4", **texts}]

@@ -76,7 +76,7 @@ def _clip_lines(clips: Iterable[Mapping[str, Any]]) -> list[str]:
         facts = [("file", clip["path"])]
         if clip["status"] not in (None, "ok"):
             facts.append((clip["status"], clip["reason"]))
-        if clip["frame_indices"] is not None:
+        if clip["frame_indices"]:
             facts += [
                 ("frames", f"{len(clip['frame_indices'])} of {clip['frames_wanted']} wanted"),
                 ("indices", " ".join(map(str, clip["frame_indices"]))),
