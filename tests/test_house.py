@@ -133,7 +133,9 @@ def test_commands_in_the_documents_compose(
     blocks = re.findall(r"^```(?:bash|sh)\n(.*?)^```", file.read_text("utf-8"), re.M | re.S)
     for line in "\n".join(blocks).replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
-        if words[:1] != ["vbench"] or "…" in line or "table" in words or "--help" in words:
+        if words[:1] != ["vbench"] or "…" in line or "--help" in words:
+            continue
+        if words[1] in ("table", "show", "diff", "status"):  # they take runs
             continue
         command = "build" if words[1] == "build" else "evaluate"
         overrides = [word for word in words[1:] if "=" in word]

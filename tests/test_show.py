@@ -64,7 +64,7 @@ def test_a_sample_is_named_in_full_or_by_its_beginning(run: Path, name: str, mea
     ("name", "parts"),
     [
         ("film/", ["may mean 3 samples", "table/film/23", "test/sample_id"]),
-        ("fim/23", ["no sample 'fim/23'", "did you mean 'table/film/23'"]),
+        ("fim/23", ["no sample 'fim/23'", "did you mean 'film/23'"]),
         ("onw", ["did you mean 'own'"]),
         ("\x1b[2J", ["no sample '\\x1b[2J'"]),
         ("zzz", ["asks 4 samples, such as table/film/1", "one of: film/1, film/2"]),

@@ -83,12 +83,11 @@ def find_sample(table: pa.Table, name: str, folder: Path) -> int:
                 why=", ".join(visible(full[n]) for n in meant[:8]) + more,
                 mend="name one as test/sample_id",
             )
-    pool = full if "/" in name else [*ids, *full]
     raise RunError(
         f"there is no sample '{visible(name)}'",
         where=str(folder),
         why=f"the run asks {len(full)} samples, such as {visible(full[0])}" if full else "",
-        mend=visible(did_you_mean(name, pool)) or "name one as test/sample_id",
+        mend=visible(did_you_mean(name, [*ids, *full])) or "name one as test/sample_id",
     )
 
 

@@ -38,8 +38,9 @@ def _command(folder: Path, changes: Mapping[str, str | None]) -> str:
     config = read_config(folder)
     words = config["command"]["overrides"]
     changed = {"fresh": None, **changes}  # fresh=true would discard what is done
-    if config["run_dir"] is not None:  # a sweep chose it, or the folder has moved since
-        changed["run_dir"] = _quoted(folder)
+    home = Path(config["paths"]["outputs"], "runs").resolve()
+    if config["run_dir"] is not None or home not in folder.resolve().parents:
+        changed["run_dir"] = _quoted(folder)  # a sweep chose it, or the folder has moved since
     kept = [word for word in words if word.lstrip("+").partition("=")[0] not in changed]
     added = [f"{key}={value}" for key, value in changed.items() if value is not None]
     return "vbench evaluate " + shlex.join([*kept, *added])
