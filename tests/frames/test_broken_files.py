@@ -75,8 +75,8 @@ def overwritten(good: VideoFile, position: int, target: Path) -> tuple[Path, int
     data = bytearray(Path(good.timeline.path).read_bytes())
     data[start + 12 : start + size] = random.Random(1).randbytes(size - 12)
     target.write_bytes(data)
-    assert good._index_of is not None
-    return target, good._index_of[pts]
+    assert good.probe.ticks is not None
+    return target, good.probe.ticks.index(pts)
 
 
 def test_damage_without_times_fails_the_file(studio: Any, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from typing import Any
 import av
 
 from vbench.errors import DecodeError
+from vbench.frames.dependencies import Dependencies, Role
+from vbench.frames.units import ReadRole, role_reader
 
 ONE_FRAME_PER_PACKET = frozenset({"h264", "hevc", "vp9", "av1", "libdav1d"})
 """Decoders that deliver exactly one frame for each packet. Others hide frames (VP8), put two in a
@@ -33,6 +35,7 @@ class Packet:
     is_keyframe: bool
     is_discarded: bool
     """An edit list keeps it from being shown; it is decoded for what depends on it."""
+    role: Role = Role.UNCLEAR
 
 
 @dataclass(frozen=True)
@@ -62,11 +65,28 @@ class PacketTable:
         times = [p.pts for p in self.packets if p.pts is not None]
         if self.codec not in ONE_FRAME_PER_PACKET or len(times) < len(self.packets):
             return False
-        # AVI stores no presentation times: packets that ought to be out of order look in order
+        # AVI stores no presentation times: packets that ought to be out of order look in order.
+        # Where the decoder does not reorder, pictures out of order come so
         in_order = all(a < b for a, b in pairwise(times))
         # pictures shown before the first keyframe depend on something that was cut away
         complete = self.packets[0].is_keyframe and min(times) == times[0]
-        return complete and len(set(times)) == len(times) and not (in_order and self.reorders)
+        return complete and len(set(times)) == len(times) and in_order != self.reorders
+
+    @property
+    def dependencies(self) -> Dependencies | None:
+        """Which packets build on which; None where only decoding everything is known to be right.
+
+        Known where decoding delivers one frame per packet, no edit list hides any, and the role of
+        every packet is clear from its bytes.
+        """
+        roles = tuple(packet.role for packet in self.packets)
+        if not self.tells_frames or any(packet.is_discarded for packet in self.packets):
+            return None
+        if roles[0] is not Role.START or Role.UNCLEAR in roles:
+            return None
+        ticks = tuple(packet.pts for packet in self.packets if packet.pts is not None)
+        found = Dependencies(ticks, roles)
+        return None if found.saves_nothing else found
 
     @property
     def identity(self) -> str:
@@ -88,12 +108,19 @@ class PacketTable:
 def read_packets(path: str, container: Any, stream: Any) -> PacketTable:
     """Reads all packets of an opened container.
 
+    Args:
+        path: Of the file, for errors.
+        container: An `av.container.InputContainer` at its start.
+        stream: Its video stream.
+
     Raises:
         DecodeError: No picture can be decoded, or the file ends before its header says.
     """
+    _refuse_if_indexed_past_the_end(path, container, stream)
     packets: list[Packet] = []
     extents: dict[int, tuple[int, int]] = {}
     picture = None
+    read_role = role_reader(stream.codec_context.name, stream.codec_context.extradata)
     # all streams: that every one of them ends early tells a file that was cut short
     for packet in container.demux():
         length, number = packet.duration or 0, packet.stream.index
@@ -104,7 +131,8 @@ def read_packets(path: str, container: Any, stream: Any) -> PacketTable:
             picture = picture or _picture(packet)
             if packet.size:
                 flags = packet.is_keyframe, packet.is_discard
-                packets.append(Packet(packet.pts, length, packet.size, *flags))
+                role = _role(packet, read_role, is_first=not packets)
+                packets.append(Packet(packet.pts, length, packet.size, *flags, role))
     context = stream.codec_context
     table = PacketTable(
         path,
@@ -126,11 +154,30 @@ def read_packets(path: str, container: Any, stream: Any) -> PacketTable:
     return table
 
 
+def _role(packet: Any, read_role: ReadRole | None, is_first: bool) -> Role:
+    # a header in mid-file (of another kind of sample) holds for the packets after it
+    if read_role is None or (packet.has_sidedata("new_extradata") and not is_first):
+        return Role.UNCLEAR
+    return read_role(memoryview(packet))
+
+
 def _picture(packet: Any) -> Any:
     try:
         return next(iter(packet.decode()), None)
     except av.error.InvalidDataError:
         return None
+
+
+def _refuse_if_indexed_past_the_end(path: str, container: Any, stream: Any) -> None:
+    """An MP4 whose index comes first tells where every frame is to lie."""
+    end = max((entry.pos + entry.size for entry in stream.index_entries), default=0)
+    if 0 < container.size < end:
+        raise DecodeError(
+            "the file is cut short",
+            where=path,
+            why=f"its index promises {end} bytes, it holds {container.size}",
+            mend="fetch or copy the file again",
+        )
 
 
 def _refuse_if_cut_short(
@@ -142,7 +189,8 @@ def _refuse_if_cut_short(
     starts = [float(low * clocks[number]) for number, (low, _) in extents.items()]
     ends = [float(high * clocks[number]) for number, (_, high) in extents.items()]
     declared_s = container.duration / av.time_base
-    held_s = max(ends, default=0.0) - min(starts, default=0.0)
+    # Matroska counts its duration from zero, however late the first frame
+    held_s = max(ends, default=0.0) - min([0.0, *starts])
     times = table.seconds(table.shown or [0])
     # how long the last frame is shown is often not stored: no longer than twice any other, say
     gap = max((b - a for a, b in pairwise(times)), default=0.0)

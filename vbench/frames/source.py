@@ -97,13 +97,14 @@ class Source(ABC):
         return set(indices)
 
 
-def open_source(path: str, frames_fps: float | None = None) -> Source:
+def open_source(path: str, frames_fps: float | None = None, planned: bool = True) -> Source:
     """Opens a video file, or a folder of images as a video.
 
     Args:
         path: The file or folder.
         frames_fps: For a folder: how many of its frames make a second; None where their names say
             so (see `vbench.frames.images`).
+        planned: For a video file: see `vbench.frames.video.VideoFile`.
 
     Raises:
         DecodeError: There is nothing at the path, or it holds no frame that can be decoded.
@@ -115,4 +116,4 @@ def open_source(path: str, frames_fps: float | None = None) -> Source:
         return FrameFolder(path, frames_fps)
     from vbench.frames.video import VideoFile
 
-    return VideoFile(path)
+    return VideoFile(path, planned)

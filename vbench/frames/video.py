@@ -1,27 +1,42 @@
-"""Frames of video files, exact by presentation time, decoded in one sequential pass.
+"""Frames of video files, exact by presentation time, decoded in one pass.
 
-One decoder thread per file: work is spread over files, and dropping a frame-threaded decoder before
-it is drained can deadlock with PyAV's logging. For the same reason `av.logging` is left alone.
+Where a file's packets tell what builds on what, only those are decoded that the wanted frames need
+(planned); the pixels are those of decoding everything. Elsewhere, and as soon as a planned pass
+meets anything unexpected, everything is decoded from the start (sequential).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from vbench.errors import DecodeError
+from vbench.frames.container import opened
+from vbench.frames.dependencies import Dependencies
 from vbench.frames.packets import PacketTable, read_packets
+from vbench.frames.pictures import pictures
 from vbench.frames.source import Frame, Source
 from vbench.frames.timeline import Timeline
 
-_FAILURES = (av.error.FFmpegError, OSError, ValueError, RuntimeError)
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What is known of a video file before its frames are read."""
+
+    timeline: Timeline
+    ticks: tuple[int, ...] | None
+    """Each frame's presentation time in ticks of the file's clock, ascending; None where the file
+    does not tell frames apart, so that they can only be counted."""
+    is_paired: bool
+    """Each packet becomes one frame with the packet's presentation time."""
+    dependencies: Dependencies | None
+    """Which packets build on which; None where only decoding everything is known to be right."""
 
 
 class VideoFile(Source):
@@ -29,34 +44,33 @@ class VideoFile(Source):
 
     Args:
         path: The file.
+        planned: Leave out packets that no wanted frame needs, where that is known to be right;
+            False: always decode everything. The pixels are the same.
 
     Raises:
         DecodeError: It is missing, unreadable, cut short, or holds no frame that can be decoded.
     """
 
-    def __init__(self, path: str) -> None:
-        self.timeline, ticks = probe(path)
-        self._index_of = None if ticks is None else {tick: i for i, tick in enumerate(ticks)}
+    def __init__(self, path: str, planned: bool = True) -> None:
+        found = probe(path)
+        self.probe = found if planned else replace(found, dependencies=None)
+        self.timeline = found.timeline
 
     def frames(self, indices: Collection[int]) -> Iterator[Frame]:
         """See `Source.frames`."""
         converter = VideoReformatter()
-        for index, picture in decode(self.timeline, self._checked(indices), self._index_of):
+        for index, picture in decode(self.probe, self._checked(indices)):
             pixels = upright(picture, converter)
             yield Frame(index, self.timeline.timestamps_s[index], pixels)
 
 
-def probe(path: str) -> tuple[Timeline, tuple[int, ...] | None]:
+def probe(path: str) -> Probe:
     """Finds out which frames decoding a file delivers, without decoding it where that is safe.
-
-    Returns:
-        The timeline, and each frame's presentation time in ticks of the file's clock; None where
-        the file does not tell frames apart, so that they can only be counted.
 
     Raises:
         DecodeError: See `VideoFile`.
     """
-    with _opened(path) as (container, stream):
+    with opened(path) as (container, stream):
         table = read_packets(path, container, stream)
     ticks = tuple(table.shown) if table.tells_frames else _decoded_ticks(table)
     if isinstance(ticks, int):
@@ -76,18 +90,16 @@ def probe(path: str) -> tuple[Timeline, tuple[int, ...] | None]:
         rotation=int(table.picture.rotation),
         identity=table.identity,
     )
-    return timeline, None if isinstance(ticks, int) else ticks
+    known = None if isinstance(ticks, int) else ticks
+    return Probe(timeline, known, table.tells_frames, table.dependencies)
 
 
-def decode(
-    timeline: Timeline, wanted: set[int], index_of: Mapping[int, int] | None
-) -> Iterator[tuple[int, Any]]:
-    """Decodes a file from its start to the last wanted frame.
+def decode(file: Probe, wanted: set[int]) -> Iterator[tuple[int, Any]]:
+    """Decodes the wanted frames of a file: what they need, or all up to the last of them.
 
     Args:
-        timeline: Of the file.
+        file: What is known of it.
         wanted: Indices of frames.
-        index_of: Index by presentation time in ticks; None to count frames as they come.
 
     Yields:
         (index, `av.VideoFrame`), ascending.
@@ -96,10 +108,37 @@ def decode(
         DecodeError: A wanted frame is damaged or missing.
     """
     missing = set(wanted)
-    if not missing:
+    if missing and file.dependencies is not None:
+        for index, picture in _planned(file, sorted(missing)):
+            missing.remove(index)
+            yield index, picture
+    if missing:
+        yield from _sequential(file, missing)
+
+
+def _planned(file: Probe, wanted: list[int]) -> Iterator[tuple[int, Any]]:
+    """Yields wanted frames in order, up to the first sign of trouble.
+
+    What comes must be exactly what is expected: any error, damage, or picture out of turn ends it,
+    and the caller decodes the rest sequentially.
+    """
+    if file.dependencies is None or file.ticks is None:
         return
+    expected = deque((file.ticks[index], index) for index in wanted)
+    packets = file.dependencies.packets_for([tick for tick, _ in expected])
+    for picture, is_damaged in pictures(file.timeline.path, file.is_paired, packets):
+        if is_damaged or picture.pts > expected[0][0]:
+            return
+        if picture.pts == expected[0][0]:
+            yield expected.popleft()[1], picture
+            if not expected:
+                return
+
+
+def _sequential(file: Probe, missing: set[int]) -> Iterator[tuple[int, Any]]:
+    index_of = None if file.ticks is None else {tick: i for i, tick in enumerate(file.ticks)}
     count = -1
-    for picture, is_damaged in _pictures(timeline.path):
+    for picture, is_damaged in pictures(file.timeline.path, file.is_paired):
         if picture is None:
             continue
         count += 1
@@ -107,12 +146,12 @@ def decode(
         if index not in missing:
             continue
         if is_damaged:
-            raise _lost(timeline, index, "it, or a frame it builds on, is damaged")
+            raise _lost(file.timeline, index, "it, or a frame it builds on, is damaged")
         missing.remove(index)
         yield index, picture
         if not missing:
             return
-    raise _lost(timeline, min(missing), "the decoder did not deliver it")
+    raise _lost(file.timeline, min(missing), "the decoder did not deliver it")
 
 
 def upright(picture: Any, converter: VideoReformatter) -> np.ndarray:
@@ -142,7 +181,7 @@ def _decoded_ticks(table: PacketTable) -> tuple[int, ...] | int:
     """Decodes a whole file to learn its frames: their ticks, or their number without ticks."""
     ticks: list[int | None] = []
     is_damaged = False
-    for picture, is_bad in _pictures(table.path):
+    for picture, is_bad in pictures(table.path, is_paired=False):
         is_damaged |= is_bad
         if picture is not None:
             ticks.append(picture.pts)
@@ -159,72 +198,6 @@ def _decoded_ticks(table: PacketTable) -> tuple[int, ...] | int:
             mend="fetch the file again, or leave it out",
         )
     return len(ticks)
-
-
-def _pictures(path: str) -> Iterator[tuple[Any, bool]]:
-    """Yields all that the decoder delivers, and whether it may show damage.
-
-    Damage spreads to whatever builds on it, that is until the next keyframe. None stands for a
-    packet that could not be decoded at all.
-    """
-    with _opened(path) as (container, stream):
-        is_damaged = False
-        for packet in container.demux(stream):
-            try:
-                pictures = packet.decode()
-            except av.error.InvalidDataError:
-                is_damaged = True
-                yield None, True
-                continue
-            for picture in pictures:
-                is_damaged = picture.is_corrupt or (is_damaged and not picture.key_frame)
-                yield picture, is_damaged
-
-
-@contextmanager
-def _opened(path: str) -> Iterator[tuple[Any, Any]]:
-    """Opens a file's video stream for one thread; failures become DecodeError."""
-    try:
-        if not Path(path).stat().st_size:
-            raise DecodeError("the file is empty", where=path, mend="fetch or copy it again")
-        # "file:" keeps names with a colon from being taken for a protocol, and the whitelist keeps
-        # playlists from reaching other files and the network
-        options = {"protocol_whitelist": "file"}
-        with av.open(f"file:{path}", options=options, metadata_errors="replace") as container:
-            stream = _video_stream(path, container)
-            stream.thread_type = "NONE"
-            stream.codec_context.thread_count = 1
-            yield container, stream
-    except _FAILURES as error:
-        raise _unreadable(path, error) from error
-
-
-def _video_stream(path: str, container: Any) -> Any:
-    cover = av.stream.Disposition.attached_pic
-    streams = [s for s in container.streams.video if not s.disposition & cover]
-    if not streams or streams[0].codec_context is None:
-        kinds = sorted({stream.type for stream in container.streams}) or ["nothing"]
-        raise DecodeError(
-            "the file holds no video that can be decoded",
-            where=path,
-            why=f"it holds {', '.join(kinds)} in a {container.format.name} container",
-            mend="give a file with a video stream",
-        )
-    return streams[0]
-
-
-def _unreadable(path: str, error: Exception) -> DecodeError:
-    if isinstance(error, FileNotFoundError):
-        return DecodeError("no such video file", where=path, mend="check dataset.root and the name")
-    if isinstance(error, PermissionError):
-        return DecodeError("no permission to read the file", where=path, mend="chmod it readable")
-    reason = getattr(error, "strerror", None) or str(error)
-    return DecodeError(
-        "the file cannot be read as video",
-        where=path,
-        why=" ".join(f"{type(error).__name__}: {reason}".split()),
-        mend="play it to see whether it is whole; fetch it again, or leave it out",
-    )
 
 
 def _lost(timeline: Timeline, index: int, why: str) -> DecodeError:
