@@ -1,4 +1,4 @@
-"""The console: `vbench [evaluate] | build | doctor | table | show | diff | status`.
+"""The console: `vbench [evaluate] | build | doctor | plan | table | show | diff | status`.
 
 Nothing heavy is imported before it is needed: `vbench --help` must be instant.
 """
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from vbench import __version__
 from vbench.errors import ConfigError, VbenchError, did_you_mean
 from vbench.flags import number, parse, unknown
-from vbench.usage import INSPECTING, OVERVIEW, describe
+from vbench.usage import INSPECTING, OVERVIEW, PLAN, describe
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -136,6 +136,17 @@ def _doctor(words: list[str]) -> int:
     return present(examine(compose(overrides, "doctor")), as_json="--json" in flags)
 
 
+def _plan(words: list[str]) -> int:
+    flags, overrides = _split(words, ("--json", "-h", "--help"))
+    if flags & {"-h", "--help"}:
+        sys.stdout.write(PLAN)
+        return 0
+    from vbench.planning import forecast, present
+    from vbench.schema import compose
+
+    return present(forecast(compose(overrides)), as_json="--json" in flags)
+
+
 def _table(words: list[str]) -> int:
     paths, given = _inspecting("table", words, {"--format": True})
     form = given.get("--format", "terminal")
@@ -225,6 +236,7 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "evaluate": _evaluate,
     "build": _build,
     "doctor": _doctor,
+    "plan": _plan,
     "table": _table,
     "show": _show,
     "diff": _diff,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from vbench.errors import RunError
 from vbench.records import Outcome, Request, Sample, Score
 from vbench.results.mirror import Mirror, NoMirror
 from vbench.results.run import Run, load_run
+from vbench.results.text import visible
 from vbench.schema import (
     compose,
     config_digest,
@@ -27,9 +29,13 @@ from vbench.schema import (
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+    from vbench.loop.cache import EmbeddingCache
     from vbench.loop.job import Job
     from vbench.results.answers import Tally
     from vbench.results.store import RunFolder
+
+
+_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 @dataclass(frozen=True)
@@ -81,12 +87,12 @@ def run_parts(parts: Parts, config: DictConfig) -> Run | None:
     from vbench.loop.predict import make_trainer
     from vbench.results.answers import Tally
     from vbench.results.samples import write_samples
-    from vbench.results.store import RunFolder, open_run
+    from vbench.results.store import RunFolder, cannot_write, open_run
 
-    samples = _samples(parts, config)
+    samples = samples_of(parts, config)
     asked = [(sample, parts.scorer.requests(sample, parts.prompt)) for sample in samples]
     trainer = make_trainer(parts.trainer)
-    path = Path(config.run_dir or Path(config.paths.outputs, "runs", run_name(config)))
+    path = run_path(config)
     folder = RunFolder(path, (config.shard, config.shards))
     job = _job(parts, config, trainer, [r for _, requests in asked for r in requests], folder)
     first = trainer.is_global_zero
@@ -108,9 +114,12 @@ def run_parts(parts: Parts, config: DictConfig) -> Run | None:
         mirror = mirror if live else _opened(parts.logger, path, config)
         _finish(parts, tally, mirror, config, trainer.strategy.root_device.type)
     except BaseException as error:
+        state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
         with suppress(RunError):  # it may be the disk that has failed
-            folder.write_status("interrupted" if isinstance(error, KeyboardInterrupt) else "failed")
+            folder.write_status(state, error=visible(" ".join(str(error).split())))
         mirror.fail()
+        if isinstance(error, OSError) and error.errno in _DISK:
+            raise cannot_write(path, error) from error
         raise
     return load_run(path)
 
@@ -120,7 +129,18 @@ def _opened(mirror: Mirror, path: Path, config: DictConfig) -> Mirror:
     return mirror
 
 
-def _samples(parts: Parts, config: DictConfig) -> Sequence[Sample]:
+def run_path(config: DictConfig) -> Path:
+    """Returns the folder that a composed command runs in."""
+    return Path(config.run_dir or Path(config.paths.outputs, "runs", run_name(config)))
+
+
+def samples_of(parts: Parts, config: DictConfig) -> Sequence[Sample]:
+    """Returns the samples that a command asks, after checking that the parts fit together.
+
+    Raises:
+        ConfigError: They do not.
+        DataError: The dataset cannot be read.
+    """
     from vbench.loop.draw import draw
 
     samples = draw(parts.dataset.samples(), config.limit, config.seed)
@@ -130,17 +150,23 @@ def _samples(parts: Parts, config: DictConfig) -> Sequence[Sample]:
     return samples
 
 
+def embedding_cache(parts: Parts, config: DictConfig) -> EmbeddingCache:
+    """Returns the cache that a command shares with other runs."""
+    from vbench.loop.cache import EmbeddingCache
+
+    place = Path(config.paths.cache).expanduser() / "embeddings.sqlite"
+    limit = int(parts.loader.cache_gb * 1e9)
+    return EmbeddingCache(place, limit, enabled=parts.loader.cache)
+
+
 def _job(
     parts: Parts, config: DictConfig, trainer: Any, requests: Sequence[Request], folder: RunFolder
 ) -> Job:
     from vbench.frames.source import open_source
-    from vbench.loop.cache import EmbeddingCache
     from vbench.loop.family import plan_for
     from vbench.loop.job import Job
 
-    loader = parts.loader
-    place = Path(config.paths.cache).expanduser() / "embeddings.sqlite"
-    cache = EmbeddingCache(place, int(loader.cache_gb * 1e9), enabled=loader.cache)
+    loader, cache = parts.loader, embedding_cache(parts, config)
     precision = parts.trainer.precision
     return Job(
         plan=plan_for(parts.model, requests, parts.sampler, precision, cache.file_hash),

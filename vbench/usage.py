@@ -23,6 +23,7 @@ Commands
   evaluate   compose a config, ask the model, score it (may be left out)
   build      write the files of a dataset that vbench can generate
   doctor     look for what is wrong with a dataset, before any model is asked
+  plan       say what an evaluation would do, decode and ask; loads no weights
   table      print finished runs as tables: --format terminal|markdown|latex|csv
   show       everything that is stored about one sample: RUN SAMPLE
   diff       why two runs give different numbers: RUN RUN
@@ -35,6 +36,16 @@ Settings are key=value. A folder of conf/ is a word, a file in it a choice.
 
 Typing a command again resumes it. VBENCH_DEBUG=1 shows tracebacks.
 Exit codes: 0 done, 1 failed, 3 done with failures recorded.
+"""
+
+PLAN = """\
+vbench plan [--json] KEY=VALUE…
+
+  vbench plan dataset=velociti/toy model=toy/clip
+  --json           one JSON object on stdout
+
+Takes the words of `vbench evaluate`. Says how many clips, frames and texts there are to ask, how
+many of them are answered already, and how long the rest may take. Loads no weights.
 """
 
 _HEADS = {

@@ -65,12 +65,17 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     except OSError as error:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
-        raise RunError(
-            "cannot write to the run folder",
-            where=str(path),
-            why=str(error),
-            mend="free space or permissions, then type the same command again: it resumes",
-        ) from error
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: Path, error: OSError) -> RunError:
+    """Returns the error of a full disk, or of one that may not be written to."""
+    return RunError(
+        "cannot write to the run folder",
+        where=str(path),
+        why=str(error),
+        mend="free space or permissions, then type the same command again: it resumes",
+    )
 
 
 def write_json(path: Path, value: object) -> None:
@@ -209,7 +214,7 @@ def open_run(
     if known_file.exists() and fresh:
         _discard(path)
     elif known_file.exists():
-        _check_same(path, identity(read_config(path)), identity(config))
+        check_same(path, identity(read_config(path)), identity(config))
     elif path.exists() and any(not entry.name.startswith(".") for entry in path.iterdir()):
         raise RunError(
             "run_dir holds files that are not a vbench run",
@@ -239,7 +244,17 @@ def read_config(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _check_same(path: Path, known: Mapping[str, object], wanted: Mapping[str, object]) -> None:
+def check_same(path: Path, known: Mapping[str, object], wanted: Mapping[str, object]) -> None:
+    """Checks that a run folder was written with the settings that are wanted now.
+
+    Args:
+        path: The folder.
+        known: Its settings that can change a score, flattened.
+        wanted: Those of the command.
+
+    Raises:
+        RunError: They differ; it names them.
+    """
     missing = object()
     keys = sorted(
         key
