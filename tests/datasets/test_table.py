@@ -358,11 +358,14 @@ def test_a_missing_file_gets_a_suggestion(tmp_path: Path) -> None:
         Table(file=str(tmp_path / "nowhere/q.csv")).samples()
 
 
-def test_an_empty_table_has_no_samples(tmp_path: Path) -> None:
-    (tmp_path / "qa.csv").write_text("video,question,options,answer\n")
-    (tmp_path / "qa.jsonl").write_text("\n")
-    assert Table(file=str(tmp_path / "qa.csv")).samples() == []
-    assert Table(file=str(tmp_path / "qa.jsonl")).samples() == []
+@pytest.mark.parametrize(
+    ("name", "text"), [("qa.csv", "video,question,options,answer\n"), ("qa.jsonl", "\n")]
+)
+def test_an_empty_table_is_refused(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match="the table has no rows") as caught:
+        Table(file=str(tmp_path / name)).samples()
+    assert name in caught.value.where
 
 
 def test_settings_that_contradict_one_another(tmp_path: Path) -> None:

@@ -199,6 +199,12 @@ def _is_blank(value: object) -> bool:
 
 def _as_text(value: object, column: str) -> str:
     if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:  # JSON can spell it: "\ud83c"
+            raise CellError(
+                column, f"{_shown(value)} is no valid text: it holds half a character"
+            ) from None
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)

@@ -165,7 +165,9 @@ def _rows_of_cells(file: Path, cells: Iterator[list[str]]) -> Rows:
         )
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise DataError(f"two columns are called '{twice[0]}'", where=str(file))
+        raise DataError(
+            f"two columns are called '{twice[0]}'", where=str(file), mend="rename one of them"
+        )
     rows, problems = [], []
     for number, row in enumerate(filter(None, cells), start=1):
         if len(row) == len(header):
@@ -203,7 +205,10 @@ def _read_parquet(file: Path) -> Rows:
         table = pyarrow.parquet.read_table(file)
     except pyarrow.ArrowException as error:
         raise DataError(
-            f"'{file.name}' is no Parquet file", where=str(file), why=str(error)
+            f"'{file.name}' is no Parquet file",
+            where=str(file),
+            why=str(error),
+            mend="write it anew; a table of another format needs its own ending",
         ) from error
     return Rows(str(file), tuple(table.column_names), table.to_pylist())
 

@@ -20,7 +20,7 @@ from vbench.datasets.cells import (
     yes_no_index,
 )
 from vbench.datasets.rows import Hub, Row, Rows, raise_problems, read_hub, read_rows
-from vbench.errors import ConfigError
+from vbench.errors import ConfigError, DataError
 from vbench.records import Clip, Facts, Kind, Sample
 
 TableKind = Literal["pairs", "mcq", "yes_no", "open"]
@@ -85,8 +85,11 @@ class Table:
         self._check()
         wanted = self._columns()
         table = self._read(list(wanted.values()))
-        if table.columns:
-            table.require(wanted)
+        if not table.rows:
+            raise DataError(
+                "the table has no rows", where=table.origin, mend="give it one row per question"
+            )
+        table.require(wanted)
         samples: dict[str, Sample] = {}
         problems = []
         for number, row in enumerate(table.rows, start=1):

@@ -73,6 +73,8 @@ class PredictionWriter(BasePredictionWriter):
 
     def _failed(self, row: Prediction) -> None:
         line = f"{row.status}: {row.path or row.kind}: {row.reason}"
+        if not line.isprintable():  # a name may hold a line break
+            line = ascii(line)[1:-1]
         if self.on_error == "fail":
             raise RunError(
                 f"{row.status}, and on_error=fail ends the run",
