@@ -137,9 +137,9 @@ def test_commands_in_the_documents_compose(
             continue
         if words[1] in ("table", "show", "diff", "status"):  # they take runs
             continue
-        command = "build" if words[1] == "build" else "evaluate"
+        command = words[1] if words[1] in ("build", "doctor") else "evaluate"
         overrides = [word for word in words[1:] if "=" in word]
-        if command == "build" or "-m" not in words:
+        if command != "evaluate" or "-m" not in words:
             compose(overrides, command)
         else:
             for job in jobs(sweep_overrides(overrides, asked=True) or []):
