@@ -166,6 +166,13 @@ def test_an_interrupt_says_how_to_resume(monkeypatch: pytest.MonkeyPatch, capsys
     assert "same command" in capsys.readouterr().err
 
 
+def test_an_error_cannot_steer_the_terminal(hostile: str, capsys: Any) -> None:
+    assert cli.main(["show", hostile, "x"]) == 1
+    said = capsys.readouterr().err
+    assert r"\x1b[31mred\x9b0m [red]ball" in said
+    assert all(c.isprintable() for line in said.split("\n") for c in line)
+
+
 def test_a_bug_leaves_its_traceback_in_a_file(ran: list[DictConfig], capsys: Any) -> None:
     assert cli.main([*ORACLE, "run_dir=buggy"]) == 1
     said = capsys.readouterr().err

@@ -164,6 +164,20 @@ def test_failures_are_counted_by_status_with_their_paths(
     assert "7 answers failed and would be tried again" in out
 
 
+def test_a_failed_run_says_why(
+    evaluate_rows: Evaluate, hostile: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = hostile.replace("/", "")
+    row = {"id": "1", "video": f"{name}.mp4", "positive": "cat", "negative": "dog"}
+    with pytest.raises(RunError, match="on_error=fail") as caught:
+        evaluate_rows([row], "model=toy/clip", "on_error=fail")
+    run = Path(caught.value.where).parent / "run"
+    (found,) = status(run, capsys=capsys)["runs"]
+    assert found["state"] == "failed"
+    assert "on_error=fail" in found["reason"]
+    assert "failed: decode_error" in text(run, capsys=capsys)
+
+
 def test_the_command_to_go_on_goes_on(
     evaluate_rows: Evaluate, capsys: pytest.CaptureFixture[str]
 ) -> None:

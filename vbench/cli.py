@@ -257,7 +257,9 @@ def _report(error: Exception) -> int:
     if debugging:
         _say("".join(traceback.format_exception(error)))
     if isinstance(error, VbenchError):
-        _say(f"vbench: {error.render()}\n")
+        from vbench.results.text import visible  # a path or caption may hold anything
+
+        _say("\n".join(map(visible, f"vbench: {error.render()}".split("\n"))) + "\n")
     elif not debugging:
         with tempfile.NamedTemporaryFile(
             "w", prefix="vbench-", suffix=".txt", delete=False, encoding="utf-8"

@@ -47,7 +47,7 @@ class Share:
 
     state: State
     reason: str
-    """Which process runs, or why it is taken to be stalled."""
+    """Which process runs, why it is taken to be stalled, or the error that ended it."""
     age_s: float
     """Seconds since it wrote anything."""
     shard: int | None = None
@@ -151,7 +151,7 @@ def _note(file: Path) -> dict[str, Any] | None:
 
 def _share(note: Mapping[str, Any], writers: Sequence[Writers]) -> Share:
     age = min([note["age_s"], *(w.age_s for w in writers)])
-    shard, state, reason = note.get("shard"), note["state"], ""
+    shard, state, reason = note.get("shard"), note["state"], note.get("error", "")
     if state == "running":
         process = note.get("process", {})
         alive = lives(process)
