@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import weakref
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import torch
 from PIL import Image
 
 from vbench.errors import DecodeError
-from vbench.loop.data import PreparedFile, WorkDataset, write_strip
+from vbench.loop.data import FRAMES_AT_ONCE, PreparedFile, WorkDataset
 from vbench.loop.plan import FileWork, TextWork
+from vbench.loop.strips import write_strip
 from vbench.records import Clip
 
 
@@ -22,24 +24,41 @@ class Picked:
     wanted: int
 
 
+@dataclass(eq=False)
+class Frame:
+    index: int
+    pixels: np.ndarray
+
+
 @dataclass
 class FakeSource:
-    """Twelve frames, one a second; frame i is filled with i. Some of them may be rotten."""
+    """One frame a second; frame i is filled with i. Some of them may be rotten.
+
+    Of twelve frames every other one is picked, of more all.
+    """
 
     rotten: frozenset[int] = frozenset()
+    length: int = 12
     reads: list[list[int]] = field(default_factory=list)
+    alive: weakref.WeakSet[Frame] = field(default_factory=weakref.WeakSet)
+    most_alive: int = 0
 
     def pick(self, clip: Clip, sampler: object) -> Picked:
-        inside = [i for i in range(12) if clip.start_s <= i < (clip.end_s or 12)]
+        inside = [i for i in range(self.length) if clip.start_s <= i < (clip.end_s or 9999)]
         if not inside:
             raise DecodeError("no frame lies within the span", why="the file is shorter")
-        return Picked(tuple(inside[::2]), tuple(map(float, inside[::2])), 99)
+        chosen = inside[:: 2 if self.length == 12 else 1]
+        return Picked(tuple(chosen), tuple(map(float, chosen)), 99)
 
-    def read(self, indices: Collection[int]) -> dict[int, np.ndarray]:
+    def frames(self, indices: Collection[int]) -> Iterator[Frame]:
         self.reads.append(sorted(indices))
-        if self.rotten & set(indices):
-            raise DecodeError("a frame cannot be decoded", why="rotten")
-        return {i: np.full((8, 8, 3), i, np.uint8) for i in indices}
+        for index in sorted(indices):
+            if index in self.rotten:
+                raise DecodeError("a frame cannot be decoded", why="rotten")
+            frame = Frame(index, np.full((8, 8, 3), index % 256, np.uint8))
+            self.alive.add(frame)
+            self.most_alive = max(self.most_alive, len(self.alive))
+            yield frame
 
 
 class Mean:
@@ -82,6 +101,27 @@ def test_a_rotten_frame_fails_the_clips_that_want_it() -> None:
     assert [clip.status for clip in prepared.clips] == ["ok", "decode_error"]
     assert prepared.pixels is not None
     assert prepared.pixels.flatten().tolist() == [0, 2]
+
+
+def test_what_came_before_a_rotten_frame_is_not_decoded_again() -> None:
+    source = FakeSource(frozenset({35}), length=60)
+    prepared = prepare(source, Clip("v", "f", 0, 50), Clip("v", "f", 20, 30), Clip("v", "f", 40))
+    assert [clip.status for clip in prepared.clips] == ["decode_error", "ok", "ok"]
+    # blocks of 16 were whole up to frame 31
+    assert source.reads == [[*range(60)], [*range(32, 50)], [*range(40, 60)]]
+    assert prepared.pixels is not None
+    seen = [prepared.pixels[list(clip.rows)].flatten().tolist() for clip in prepared.clips[1:]]
+    assert seen == [[*range(20, 30)], [*range(40, 60)]]
+    assert sorted(prepared.pixels.flatten().tolist()) == [*range(20, 30), *range(40, 60)]
+
+
+def test_few_frames_of_a_long_video_are_in_memory_at_full_size(tmp_path: Path) -> None:
+    source = FakeSource(length=3600)
+    prepared = prepare(source, Clip("v", "f"), strips=tmp_path)
+    assert prepared.pixels is not None
+    assert prepared.pixels.flatten().tolist() == [float(i % 256) for i in range(3600)]
+    assert prepared.clips[0].rows == tuple(range(3600))
+    assert source.most_alive <= FRAMES_AT_ONCE + 1
 
 
 @pytest.mark.parametrize("error", [DecodeError("bad file"), RuntimeError("av\nexploded")])

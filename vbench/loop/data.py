@@ -1,14 +1,15 @@
 """What decode workers do: one file in, pixel values of all its clips out.
 
-A file is opened once and its frames decoded once for the union of what its clips want. Failures
-become statuses of the clips they concern, never exceptions of the loop.
+A file is opened once and its frames decoded once for the union of what its clips want. Frames are
+transformed a few at a time as they leave the decoder: at full size a long video does not fit in
+memory. Failures become statuses of the clips they concern, never exceptions of the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,10 +17,14 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from vbench.errors import RunError, VbenchError
+from vbench.errors import VbenchError
 from vbench.loop.plan import FileWork, TextWork, Work
+from vbench.loop.strips import evenly, thumbnail, write_strip
 from vbench.protocols import Preprocess
 from vbench.records import Clip, Status
+
+FRAMES_AT_ONCE = 16
+"""Frames at full size in memory; past eight or so, more at once are no faster."""
 
 
 class Picked(Protocol):
@@ -41,6 +46,20 @@ class Picked(Protocol):
         ...
 
 
+class Frame(Protocol):
+    """One decoded frame."""
+
+    @property
+    def index(self) -> int:
+        """Rank within the file."""
+        ...
+
+    @property
+    def pixels(self) -> np.ndarray:
+        """uint8, h w 3, RGB."""
+        ...
+
+
 class Source(Protocol):
     """An opened video file or folder of frames."""
 
@@ -48,8 +67,8 @@ class Source(Protocol):
         """Returns the frames a sampler chooses within a clip's span."""
         ...
 
-    def read(self, indices: Collection[int]) -> Mapping[int, np.ndarray]:
-        """Returns the wanted frames by index, each uint8 (h, w, 3), decoded in one pass."""
+    def frames(self, indices: Collection[int]) -> Iterator[Frame]:
+        """Yields the wanted frames, each once, as they leave the decoder in one pass."""
         ...
 
 
@@ -120,25 +139,21 @@ class WorkDataset(Dataset[Prepared]):
 
     def _prepare(self, work: FileWork, preprocess: Preprocess) -> PreparedFile:
         clips = [PreparedClip(key, clip) for key, clip in work.clips]
-        frames: dict[int, np.ndarray] = {}
+        kept = KeptFrames(preprocess, with_thumbnails=self.strips is not None)
         try:
             source = self.open_source(work.path)
             for clip in clips:
                 self._pick(source, clip)
-            frames = _read(source, clips)
+            _read(source, clips, kept)
         except Exception as error:
             for clip in clips:
                 _fail(clip, error)
-        order = sorted(frames)
-        row_of = {index: row for row, index in enumerate(order)}
-        for clip in clips:
-            if clip.status == "ok":
-                clip.rows = tuple(row_of[index] for index in clip.frame_indices)
-                if self.strips is not None:
-                    write_strip(
-                        [frames[i] for i in clip.frame_indices], self.strips / f"{clip.key}.jpg"
-                    )
-        pixels = preprocess([frames[index] for index in order]) if order else None
+        pixels = kept.pixels({index for clip in _alive(clips) for index in clip.frame_indices})
+        for clip in _alive(clips):
+            clip.rows = tuple(kept.row_of[index] for index in clip.frame_indices)
+            if self.strips is not None:
+                thumbnails = [kept.thumbnails[index] for index in evenly(clip.frame_indices)]
+                write_strip(thumbnails, self.strips / f"{clip.key}.jpg")
         return PreparedFile(work.path, clips, pixels, work.pairs)
 
     def _pick(self, source: Source, clip: PreparedClip) -> None:
@@ -152,22 +167,84 @@ class WorkDataset(Dataset[Prepared]):
         clip.frames_wanted = picked.wanted
 
 
-def _read(source: Source, clips: Sequence[PreparedClip]) -> dict[int, np.ndarray]:
+class KeptFrames:
+    """What is kept of a file's frames: pixel values, and thumbnails for the strips.
+
+    Args:
+        preprocess: The model's own.
+        with_thumbnails: Whether strips will be written.
+    """
+
+    def __init__(self, preprocess: Preprocess, with_thumbnails: bool) -> None:
+        self.row_of: dict[int, int] = {}
+        """Index of a frame → its row of the pixels."""
+        self.thumbnails: dict[int, np.ndarray] = {}
+        self._preprocess = preprocess
+        self._with_thumbnails = with_thumbnails
+        self._pixels: torch.Tensor | None = None
+
+    def take(self, frames: Iterator[Frame], room: int, shown: Collection[int]) -> None:
+        """Transforms frames as they come.
+
+        Args:
+            frames: From one pass over the source.
+            room: Rows to make room for when the first frames come; later passes fit in, too.
+            shown: Indices of the frames that appear in strips.
+        """
+        while self._take_some(islice(frames, FRAMES_AT_ONCE), room, shown):
+            pass
+
+    def _take_some(self, frames: Iterable[Frame], room: int, shown: Collection[int]) -> bool:
+        block = list(frames)
+        if not block:
+            return False
+        values = self._preprocess([frame.pixels for frame in block])
+        if self._pixels is None:
+            self._pixels = values.new_empty((room, *values.shape[1:]))
+        first = len(self.row_of)
+        self._pixels[first : first + len(block)] = values
+        self.row_of |= {frame.index: first + row for row, frame in enumerate(block)}
+        if self._with_thumbnails:
+            small = {f.index: thumbnail(f.pixels) for f in block if f.index in shown}
+            self.thumbnails |= small
+        return True
+
+    def pixels(self, wanted: Collection[int]) -> torch.Tensor | None:
+        """Returns the pixel values (n, 3, h, w) of the wanted frames; None if there are none.
+
+        Rows of other frames, which only failed clips wanted, are closed up; `row_of` follows.
+        """
+        kept = [index for index in self.row_of if index in wanted]
+        if self._pixels is None or not kept:
+            return None
+        for row, index in enumerate(kept):
+            if row != self.row_of[index]:
+                self._pixels[row] = self._pixels[self.row_of[index]]
+                self.row_of[index] = row
+        return self._pixels[: len(kept)]
+
+
+def _alive(clips: Iterable[PreparedClip]) -> list[PreparedClip]:
+    return [clip for clip in clips if clip.status == "ok"]
+
+
+def _read(source: Source, clips: Sequence[PreparedClip], kept: KeptFrames) -> None:
     """Reads the union of frames; if that fails, each clip alone, so that one bad span costs one."""
-    alive = [clip for clip in clips if clip.status == "ok"]
-    wanted = sorted({index for clip in alive for index in clip.frame_indices})
-    if not wanted:
-        return {}
+    alive = _alive(clips)
+    wanted = {index for clip in alive for index in clip.frame_indices}
+    missing = sorted(wanted - kept.row_of.keys())
+    if not missing:
+        return
+    shown = {index for clip in alive for index in evenly(clip.frame_indices)}
     try:
-        return dict(source.read(wanted))
+        kept.take(iter(source.frames(missing)), len(wanted), shown)
+        return
     except Exception as error:
         if len(alive) == 1:
             _fail(alive[0], error)
-            return {}
-    frames: dict[int, np.ndarray] = {}
+            return
     for clip in alive:
-        frames |= _read(source, [clip])
-    return frames
+        _read(source, [clip], kept)
 
 
 def _fail(clip: PreparedClip, error: Exception) -> None:
@@ -177,40 +254,6 @@ def _fail(clip: PreparedClip, error: Exception) -> None:
     else:
         clip.reason = f"{type(error).__name__}: {error}"
     clip.reason = " ".join(clip.reason.split())
-
-
-def write_strip(frames: Sequence[np.ndarray], path: Path, height: int = 72) -> None:
-    """Writes frames side by side as one small JPEG, at most 20 of them, evenly chosen.
-
-    Raises:
-        RunError: The disk is full or the folder cannot be written.
-    """
-    from PIL import Image
-
-    chosen = [frames[i] for i in np.linspace(0, len(frames) - 1, min(20, len(frames))).astype(int)]
-    images = [Image.fromarray(frame) for frame in chosen]
-    # A JPEG is at most 65500 wide, and some video is one pixel high.
-    widths = [min(max(1, i.width * height // i.height), 16 * height) for i in images]
-    images = [image.resize((w, height)) for image, w in zip(images, widths, strict=True)]
-    strip = Image.new("RGB", (sum(image.width for image in images), height))
-    left = 0
-    for image in images:
-        strip.paste(image, (left, 0))
-        left += image.width
-    aside = path.with_suffix(".tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        strip.save(aside, "JPEG", quality=80)
-        aside.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        raise RunError(
-            "cannot write a strip of frames to the run folder",
-            where=str(path),
-            why=str(error),
-            mend="free space or permissions, then type the same command again: it resumes",
-        ) from error
 
 
 class Batch:
