@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import vbench
+from vbench import cli
 from vbench.results.run import Run
 
 WORDS = ["dataset=velociti/toy", "model=toy/clip", "trainer=cpu", "logger=none",
@@ -58,13 +59,19 @@ def test_a_second_run_computes_nothing(toy: Path, tmp_path: Path) -> None:
     )
 
 
-def test_another_sampler_misses_the_clips_and_says_so(toy: Path, tmp_path: Path) -> None:
+def test_another_sampler_misses_the_clips_and_says_so(
+    toy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     evaluate(toy, tmp_path, "first")
     run, account = evaluate(toy, tmp_path, "second", "sampler.order=reverse")
     assert account["text"]["found"] == account["text"]["asked"]
     assert account["clip"]["found"] == 0
     (reason,) = account["clip"]["missed"]
     assert reason.startswith("sampler: ")
+    assert cli.main(["status", str(run.path), "--explain-cache"]) == 0
+    told = capsys.readouterr().out
+    assert f"clip: 0 of {account['clip']['asked']} found" in told
+    assert f"missed: {reason}" in told
     fresh, _ = evaluate(toy, tmp_path, "third", "sampler.order=reverse", "loader.cache=false")
     np.testing.assert_allclose(scores(run), scores(fresh), atol=1e-5)
 

@@ -184,12 +184,12 @@ def _diff(words: list[str]) -> int:
 
 
 def _status(words: list[str]) -> int:
-    paths, given = _inspecting("status", words, {"--json": False})
+    paths, given = _inspecting("status", words, {"--json": False, "--explain-cache": False})
     if paths:
         from vbench.status import print_status
 
         found = [path for word in paths for path in _expand(word)]
-        print_status(found, as_json="--json" in given)
+        print_status(found, "--json" in given, "--explain-cache" in given)
     return 0
 
 

@@ -32,6 +32,8 @@ class RunStatus:
     """The estimates of a finished run by name."""
     resume: Sequence[str]
     """Commands that would go on with it; none where there is nothing to do."""
+    cache: Mapping[str, Any]
+    """By kind: how many embeddings were asked of the cache, found, and missed for which reason."""
 
     @classmethod
     def of(cls, folder: Path) -> RunStatus:
@@ -41,7 +43,10 @@ class RunStatus:
         if now.state == "done":
             with suppress(OSError, ValueError):
                 tests = json.loads((folder / "summary.json").read_text("utf-8"))["tests"]
-        return cls(folder, now, tests, resume_run(folder, now))
+        cache: Mapping[str, Any] = {}
+        with suppress(OSError, ValueError):
+            cache = json.loads((folder / "cache.json").read_text("utf-8"))
+        return cls(folder, now, tests, resume_run(folder, now), cache)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as JSON takes them."""
@@ -50,15 +55,17 @@ class RunStatus:
             for row in self.progress.failed
         ]
         own = {"run": str(self.path), "tests": self.tests, "resume": self.resume}
+        own |= {"cache": self.cache}
         return own | asdict(self.progress) | {"failed": failed}
 
 
-def print_status(paths: Sequence[str], as_json: bool = False) -> None:
+def print_status(paths: Sequence[str], as_json: bool = False, explain_cache: bool = False) -> None:
     """Prints how far runs are: one in full, several as a table.
 
     Args:
         paths: Run folders, or folders that hold some: a sweep, `outputs/runs`, `outputs`.
         as_json: Strict JSON instead of text.
+        explain_cache: Tell, too, what each run found in the cache, and why it missed the rest.
 
     Raises:
         RunError: A path holds no run.
@@ -79,6 +86,8 @@ def print_status(paths: Sequence[str], as_json: bool = False) -> None:
     else:
         alone = len(runs) == 1 and is_run(folders[0])
         text = run_lines(runs[0]) if alone else [*table_lines(runs), *sweep_lines(runs, sweeps)]
+        if explain_cache:
+            text += [line for run in runs for line in cache_lines(run)]
         sys.stdout.write("\n".join(text) + "\n")
 
 
@@ -112,6 +121,19 @@ def run_lines(run: RunStatus) -> list[str]:
     if run.resume:
         lines += ["to go on", *(f"  {visible(command)}" for command in run.resume)]
     return lines
+
+
+def cache_lines(run: RunStatus) -> list[str]:
+    """Returns what a run found in the cache when it was last started, and why it missed the rest.
+
+    Args:
+        run: The run.
+    """
+    lines = ["", visible(f"{run.path}: asked of the cache")]
+    for kind, account in run.cache.items():
+        lines.append(f"  {kind}: {account['found']} of {account['asked']} found")
+        lines += [visible(f"    {n} missed: {why}") for why, n in account["missed"].items()]
+    return lines if run.cache else [*lines, "  nothing"]
 
 
 def _failures(now: Progress) -> Iterator[tuple[str, str]]:

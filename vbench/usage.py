@@ -95,7 +95,7 @@ Exit codes: 0 the results are the same, 3 they differ, 1 there was nothing to
 compare.
 """,
     "status": """\
-vbench status RUN|SWEEP… [--json]
+vbench status RUN|SWEEP… [--json] [--explain-cache]
 
 How far each run is, what failed, and the command that goes on with it. A folder
 that holds runs (a sweep, outputs/runs) gives a table of them. Works at any time.
