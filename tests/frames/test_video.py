@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import shutil
 from pathlib import Path
@@ -155,6 +156,22 @@ def test_one_pass_stops_after_the_last_wanted_frame(
     assert source.read([]) == {}
     assert len(opens) == 1
     assert av.logging.get_level() is None, "PyAV's log callback can deadlock"
+
+
+@pytest.mark.parametrize("degrees", [0, 90])
+def test_pictures_are_let_go_as_soon_as_they_are_read(studio: Any, degrees: int) -> None:
+    """Not when Python next looks for reference cycles: by then a long video fills the memory."""
+    path = studio.video(f"let_go_{degrees}.mp4", rotation=(degrees, False))
+    source = open_source(path)
+    gc.collect()
+    gc.disable()
+    try:
+        assert len([*source.frames(range(48))]) == 48
+        pictures = [thing for thing in gc.get_objects() if isinstance(thing, av.VideoFrame)]
+        assert len(pictures) <= 1
+        del pictures
+    finally:
+        gc.enable()
 
 
 def test_a_name_is_never_taken_for_a_protocol(studio: Any, tmp_path: Path) -> None:

@@ -30,6 +30,8 @@ class Probe:
     """What is known of a video file before its frames are read."""
 
     timeline: Timeline
+    turn: Turn
+    """Of its first picture."""
     ticks: tuple[int, ...] | None
     """Each frame's presentation time in ticks of the file's clock, ascending; None where the file
     does not tell frames apart, so that they can only be counted."""
@@ -60,7 +62,7 @@ class VideoFile(Source):
         """See `Source.frames`."""
         converter = VideoReformatter()
         for index, picture in decode(self.probe, self._checked(indices)):
-            pixels = upright(picture, converter)
+            pixels = upright(picture, converter, self.probe.turn)
             yield Frame(index, self.timeline.timestamps_s[index], pixels)
 
 
@@ -77,7 +79,8 @@ def probe(path: str) -> Probe:
         seconds = tuple(float(i / table.rate) for i in range(ticks))
     else:
         seconds = table.seconds(ticks)
-    shape = upright(table.picture, VideoReformatter()).shape
+    turn = Turn.of(table.picture)
+    shape = upright(table.picture, VideoReformatter(), turn).shape
     step = seconds[-1] / (len(seconds) - 1) if len(seconds) > 1 else float(1 / table.rate)
     last = None if isinstance(ticks, int) else ticks[-1]
     timeline = Timeline(
@@ -87,11 +90,11 @@ def probe(path: str) -> Probe:
         width=shape[1],
         height=shape[0],
         codec=table.codec,
-        rotation=int(table.picture.rotation),
+        rotation=turn.rotation,
         identity=table.identity,
     )
     known = None if isinstance(ticks, int) else ticks
-    return Probe(timeline, known, table.tells_frames, table.dependencies)
+    return Probe(timeline, turn, known, table.tells_frames, table.dependencies)
 
 
 def decode(file: Probe, wanted: set[int]) -> Iterator[tuple[int, Any]]:
@@ -154,22 +157,48 @@ def _sequential(file: Probe, missing: set[int]) -> Iterator[tuple[int, Any]]:
     raise _lost(file.timeline, min(missing), "the decoder did not deliver it")
 
 
-def upright(picture: Any, converter: VideoReformatter) -> np.ndarray:
-    """Converts a decoded picture to RGB (h w 3, uint8), turned and mirrored as the file asks.
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What brings a decoded picture upright: FFmpeg's display matrix.
 
-    The display matrix maps a pixel (x, y) to (a x + c y, b x + d y); players honour its quarter
-    turns and mirrorings, which is what transposing and flipping can do.
+    It maps a pixel (x, y) to (a x + c y, b x + d y); players honour its quarter turns and
+    mirrorings, which is what transposing and flipping can do.
+    """
+
+    rotation: int
+    """Degrees counter-clockwise, as `av.VideoFrame.rotation` says."""
+    matrix: tuple[int, int, int, int] | None
+    """(a, b, c, d); None to leave the picture as it is."""
+
+    @classmethod
+    def of(cls, picture: Any) -> Turn:
+        """Reads the matrix of an `av.VideoFrame`.
+
+        Reading it ties the picture into a reference cycle: read for every picture, hundreds would
+        stay in memory until Python next collects cycles.
+        """
+        data = picture.side_data.get("DISPLAYMATRIX")
+        if data is None:
+            return cls(picture.rotation, None)
+        a, b, _, c, d = np.frombuffer(bytes(data), dtype=np.int32)[:5].tolist()
+        return cls(picture.rotation, (a, b, c, d))
+
+
+def upright(picture: Any, converter: VideoReformatter, turn: Turn) -> np.ndarray:
+    """Converts a decoded picture to RGB (h w 3, uint8), turned and mirrored as the file asks.
 
     Args:
         picture: An `av.VideoFrame`.
         converter: Reused within a pass: left to itself, each picture makes its own with threads of
             its own, for the same pixels at several times the CPU.
+        turn: That of the file's first picture, which holds unless this one says otherwise.
     """
     pixels: np.ndarray = converter.reformat(picture, format="rgb24", threads=1).to_ndarray()
-    side_data = picture.side_data.get("DISPLAYMATRIX")
-    if side_data is None:
+    if picture.rotation != turn.rotation:
+        turn = Turn.of(picture)
+    if turn.matrix is None:
         return pixels
-    a, b, _, c, d = np.frombuffer(bytes(side_data), dtype=np.int32)[:5].tolist()
+    a, b, c, d = turn.matrix
     if abs(b) > abs(a):
         pixels = pixels.transpose(1, 0, 2)
         a, d = c, b
