@@ -282,6 +282,13 @@ def test_each_fault_is_found_and_no_other(case: str, bench: Bench) -> None:
     assert "\n" not in finding.where + finding.what + finding.mend
 
 
+def test_a_still_scene_is_no_stutter(bench: Bench) -> None:
+    bench.add("c.mp4")
+    film(bench.folder / "c.mp4", seed=3, still=5)
+    bench.settings.append("decode=all")
+    assert list(bench.report().findings) == []
+
+
 def test_a_picture_in_a_videos_clothes(bench: Bench) -> None:
     picture(bench)
     single, mislabelled = ordered(bench.report().findings)

@@ -160,11 +160,13 @@ class _Scale:
     def time(self, left: Sequence[Work], config: DictConfig) -> Time:
         """Estimates how long the rest takes."""
         todo = [self.extents[w.path] for w in left if isinstance(w, FileWork) and w.clips]
-        pace = find_pace(Path(config.paths.outputs), run_path(config), plain(config))
+        rest, pace = self.amount(left), None
+        if self.extents:
+            pace = find_pace(Path(config.paths.outputs), run_path(config), plain(config))
         return Time(
             decode_cpu_s=self.rate.seconds(todo) if self.rate else None,
             decode_workers=self.parts.loader.workers(),
             measured_on=self.rate.files if self.rate else (),
-            total_s=self.amount(left).frames / pace.frames_per_s if pace and self.extents else None,
-            pace=pace if self.extents else None,
+            total_s=pace.seconds(rest.frames, rest.texts) if pace else None,
+            pace=pace,
         )

@@ -42,6 +42,10 @@ def write(
         pq.write_table(pa.table(columns, schema=PREDICTION_SCHEMA), file)
 
 
+def text(number: int, status: Any = "ok") -> Prediction:
+    return Prediction(f"t{number}", "text", status, np.ones(2, np.float32))
+
+
 STEADY = {
     "100-0000-0000": [row(0, 90)],  # what came before the clock starts counts for nothing
     "105-0000-0000": [row(1, 20), row(2, 20)],
@@ -56,6 +60,21 @@ def test_frames_per_second_between_files(tmp_path: Path) -> None:
     assert pace is not None
     assert (pace.frames_per_s, pace.device) == (8.0, "cpu")
     assert pace.run == str(tmp_path / "run")
+    assert pace.texts_per_s is None
+    assert pace.seconds(frames=16, texts=1000) == 2.0
+
+
+def test_texts_per_second(tmp_path: Path) -> None:
+    texts = {
+        "80-0000-0000": [text(n) for n in range(50)],
+        "90-0000-0000": [text(n) for n in range(100, 130)],
+        "99-0000-0000": [text(99), row(9, 7)],  # neither one nor the other
+    }
+    write(tmp_path / "run", texts | STEADY)
+    pace = find_pace(tmp_path, tmp_path / "run", CONFIG)
+    assert pace is not None
+    assert (pace.frames_per_s, pace.texts_per_s) == (8.0, 3.0)
+    assert pace.seconds(frames=16, texts=30) == 12.0
 
 
 def test_a_night_between_two_files_and_a_burst_from_the_cache_do_not_count(tmp_path: Path) -> None:

@@ -13,6 +13,9 @@ from vbench.records import Sample
 
 SHORT_S = 0.1
 """A file may end this much before a clip's span, and by one frame more: cutting is that exact."""
+REPEATED = 0.25
+"""From this share of repeated frames on a video stutters. Still scenes repeat some frames too, and
+film brought to 30 frames a second one in five."""
 
 
 @dataclass
@@ -89,7 +92,7 @@ def _nature(facts: FileFacts, use: Use) -> Iterator[Finding]:
     if facts.repeats and facts.repeats == facts.decoded - 1 and not facts.fault:
         what = f"all of {facts.decoded} decoded frames show the same picture"
         yield Finding("frozen", facts.path, what, "play it; fetch it again", use.samples)
-    elif facts.repeats and facts.decoded == facts.frames:
+    elif 0 < REPEATED * facts.frames <= facts.repeats and facts.decoded == facts.frames:
         what = f"{facts.repeats} of {facts.frames} frames show the picture of the frame before"
         yield Finding("repeated_frames", facts.path, what, "play it", use.samples)
 

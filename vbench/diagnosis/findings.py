@@ -34,7 +34,7 @@ KINDS: Mapping[str, tuple[Severity, str]] = {
     "duplicate_sample": ("warning", "a sample is there twice"),
     "long_text": ("warning", "a text is longer than the model reads"),
     "variable_rate": ("note", "frames are not evenly spaced"),
-    "repeated_frames": ("note", "frames repeat the one before"),
+    "repeated_frames": ("note", "many frames repeat the one before"),
     "limit_unknown": ("note", "the model does not tell how long texts may be"),
 }
 """Severity and meaning, in the order in which findings are listed."""

@@ -63,7 +63,8 @@ class Time:
     measured_on: Sequence[str]
     """Files that were decoded to find out."""
     total_s: float | None
-    """Decoding and model together, at the pace of an earlier run."""
+    """Decoding and model together, at the pace of an earlier run; without texts where their pace
+    is not known."""
     pace: Pace | None
 
 
@@ -159,16 +160,19 @@ def _answers(outlook: Outlook) -> str:
 
 def _time(time: Time) -> str:
     said = []
-    if time.decode_cpu_s is not None:
+    if time.decode_cpu_s:
         workers = max(1, time.decode_workers)
         said.append(
             f"decoding {duration(time.decode_cpu_s / workers)} with {workers} "
             f"worker{'s' * (workers > 1)}, going by {len(time.measured_on)} files decoded just now"
         )
     if time.total_s is not None and time.pace is not None:
+        texts = time.pace.texts_per_s
+        rates = f"{time.pace.frames_per_s:.1f} frames/s"
+        rates += f", {texts:.1f} texts/s" if texts else ", texts not counted"
         said.append(
             f"altogether {duration(time.total_s)}, going by {time.pace.run} "
-            f"({time.pace.frames_per_s:.1f} frames/s on {time.pace.device})"
+            f"({rates} on {time.pace.device})"
         )
     else:
         said.append("the model's time is not estimated: no earlier run of it tells")

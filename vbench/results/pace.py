@@ -29,7 +29,13 @@ class Pace:
     run: str
     """The run folder."""
     frames_per_s: float
+    texts_per_s: float | None
+    """None where texts were done before it could be told."""
     device: str
+
+    def seconds(self, frames: int, texts: int) -> float:
+        """Returns how long frames and texts take; texts nothing where their pace is not known."""
+        return frames / self.frames_per_s + (texts / self.texts_per_s if self.texts_per_s else 0.0)
 
 
 def find_pace(outputs: Path, run: Path, config: Mapping[str, Any]) -> Pace | None:
@@ -47,8 +53,10 @@ def find_pace(outputs: Path, run: Path, config: Mapping[str, Any]) -> Pace | Non
     others = runs_under(outputs) if outputs.is_dir() else []
     for folder in [run, *sorted(others, key=_last_written, reverse=True)]:
         with suppress(RunError, KeyError, TypeError):
-            if _what_sets_the_pace(read_config(folder)) == wanted and (rate := _rate(folder)):
-                return Pace(str(folder), rate, _device(folder))
+            if _what_sets_the_pace(read_config(folder)) == wanted:
+                frames, texts = _rates(folder)
+                if frames is not None:
+                    return Pace(str(folder), frames, texts, _device(folder))
     return None
 
 
@@ -57,32 +65,39 @@ def _what_sets_the_pace(config: Mapping[str, Any]) -> object:
     return config["model"], trainer["precision"], trainer["accelerator"], trainer["devices"]
 
 
-def _rate(folder: Path) -> float | None:
-    """Returns frames per second: the median over the pauses between two files of one process.
+def _rates(folder: Path) -> tuple[float | None, float | None]:
+    """Returns frames and texts per second: medians over the pauses between files of one process.
 
     The median, since a run that was stopped and resumed has pauses in which nothing happened, and
     one that found answers in the cache wrote them at once.
     """
-    written: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    written: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for file in prediction_files(folder):
         name = re.match(r"(\d+)-(\d+-\d+)-", file.name)
         with suppress(OSError, pa.ArrowInvalid):
             if name:
-                written[name[2]].append((int(name[1]), _frames(file)))
-    rates = [
-        frames / ((end - start) / 1e9)
-        for of_process in written.values()
-        for (start, _), (end, frames) in pairwise(sorted(of_process))
-        if frames and end > start
-    ]
-    ranks = {process.split("-")[0] for process in written}
-    return median(rates) * len(ranks) if rates else None
+                written[name[2]].append((int(name[1]), *_contents(file)))
+    frame_rates, text_rates = [], []
+    for of_process in written.values():
+        for (start, *_), (end, frames, texts) in pairwise(sorted(of_process)):
+            seconds = (end - start) / 1e9
+            if frames and not texts:
+                frame_rates.append(frames / seconds)
+            elif texts and not frames:
+                text_rates.append(texts / seconds)
+    ranks = len({process.split("-")[0] for process in written})
+    return (
+        median(frame_rates) * ranks if frame_rates else None,
+        median(text_rates) * ranks if text_rates else None,
+    )
 
 
-def _frames(file: Path) -> int:
-    table = pq.read_table(file, columns=["status", "frame_indices"])
+def _contents(file: Path) -> tuple[int, int]:
+    """Returns how many frames and texts a file of predictions answers for."""
+    table = pq.read_table(file, columns=["kind", "status", "frame_indices"])
     answered = table.filter(pc.equal(table["status"], "ok"))
-    return int(pc.sum(pc.list_value_length(answered["frame_indices"])).as_py() or 0)
+    frames = pc.sum(pc.list_value_length(answered["frame_indices"])).as_py() or 0
+    return int(frames), answered["kind"].to_pylist().count("text")
 
 
 def _device(folder: Path) -> str:
