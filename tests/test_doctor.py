@@ -263,7 +263,7 @@ CASES: dict[str, tuple[str, Callable[[Bench], None], str]] = {
         "table 3: two of its texts are the same",
     ),
     "long text": ("long_text", wordy, "table 3: text 1 of 2 is longer than the 48 tokens"),
-    "no rows": ("no_samples", lambda b: b.rows.clear(), "it has no samples"),
+    "no rows": ("unreadable_dataset", lambda b: b.rows.clear(), "the table has no rows"),
     "column": ("unreadable_dataset", mistyped_column, "there is no column 'vidoe'"),
 }
 
@@ -298,7 +298,14 @@ def test_a_picture_in_a_videos_clothes(bench: Bench) -> None:
 
 def test_the_table_knows_at_least_twelve_kinds() -> None:
     assert len({kind for kind, *_ in CASES.values()}) >= 12
-    elsewhere = {"duplicate_id", "empty_text", "bad_target", "decoder_lost", "limit_unknown"}
+    elsewhere = {
+        "no_samples",
+        "duplicate_id",
+        "empty_text",
+        "bad_target",
+        "decoder_lost",
+        "limit_unknown",
+    }
     assert {kind for kind, *_ in CASES.values()} | elsewhere == set(KINDS)
 
 

@@ -57,6 +57,10 @@ def test_an_unknown_target_is_no_fault() -> None:
     assert kinds(replace(PAIR, target=None), replace(PAIR, target=None, sample_id="2")) == []
 
 
+def test_a_dataset_without_samples() -> None:
+    assert kinds() == ["no_samples"]
+
+
 def test_names_must_differ_within_a_test() -> None:
     other = replace(PAIR, texts=("x", "y"))
     (finding,) = list(sample_findings([PAIR, other, other, replace(other, test="chrono")]))[:1]
