@@ -39,9 +39,8 @@ def child(words, write):
     os.fsync = dying_fsync
     os._exit(vbench.cli.main(words))
 
-os.dup2(1, 3)
-os.dup2(2, 1)
-answers = open(3, "w")
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # tables are not answers
 print(vbench.cli.main(sys.argv[1:]), file=answers, flush=True)
 for line in sys.stdin:
     words, seconds, write = json.loads(line)
@@ -51,7 +50,6 @@ for line in sys.stdin:
     if seconds is not None:
         time.sleep(seconds)
         os.kill(pid, signal.SIGKILL)  # nobody else has its number: it has not been waited for
-    started = time.monotonic()
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     print(code, file=answers, flush=True)
 """
