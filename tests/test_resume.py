@@ -223,6 +223,28 @@ def test_runs_killed_between_writing_and_naming_a_file(
     check_same(tmp_path / "run", whole)
 
 
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm_stop_a_run_that_resumes(
+    forked: Command, toy_set: Path, whole: Path, tmp_path: Path, stop: signal.Signals
+) -> None:
+    run_dir = tmp_path / "run"
+    tiny = ["loader.texts_per_batch=1", "loader.batch_size=1", "loader.flush_seconds=0"]
+    command = [sys.executable, "-m", "vbench", "evaluate", *words(toy_set, run_dir, *tiny)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not list(run_dir.glob("predictions/[!.]*.parquet")):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(stop)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "type the same command to resume" in said
+    assert "Traceback" not in said
+    assert json.loads((run_dir / "status.json").read_text())["state"] == "interrupted"
+    assert_gone(run_dir)
+    assert forked(words(toy_set, run_dir)) == 0
+    check_same(run_dir, whole)
+
+
 def ranks(run_dir: Path) -> list[psutil.Process]:
     """Returns the processes of a run, the first rank first, without their decode workers."""
     found = []

@@ -81,7 +81,7 @@ class Job:
         loader = Loader(
             dataset,
             self.loader.batch_size,
-            workers=self.loader.workers() if preprocess is not None else 0,
+            workers=self.loader.workers(self.trainer.num_devices) if preprocess else 0,
             timeout_s=self.loader.decode_timeout_s,
         )
         weights = getattr(self.model, "module", None)

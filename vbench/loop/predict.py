@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -91,7 +92,7 @@ class Predictor(lightning.LightningModule):
         self.allow_zero_length_dataloader_with_multiple_devices = True
 
     def on_predict_start(self) -> None:
-        """Reads the dtype back from the weights.
+        """Reads the dtype back from the weights, and makes SIGTERM end the loop as Ctrl-C does.
 
         Raises:
             ModelError: Weights are not in the dtype that the precision promises.
@@ -104,6 +105,9 @@ class Predictor(lightning.LightningModule):
                 why="the model kept a dtype of its own",
                 mend="choose the precision that the checkpoint supports",
             )
+        if threading.current_thread() is threading.main_thread():
+            # Lightning, which puts the old handler back at the end, would note it and go on.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, index: int) -> Any:
         """Leaves items where they are: frames move in chunks, when they are encoded."""

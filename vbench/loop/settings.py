@@ -44,8 +44,8 @@ class LoaderSettings:
     batch_size: int = 4
     """Files per step."""
     num_workers: int | None = None
-    """Decode processes; None: the cores that are left beside the model's own, at most 8; 0: the
-    loop's own process decodes, and nothing can stop a decoder that hangs or crashes."""
+    """Decode processes per device; None: the cores that are left beside the model's own, 1 to 8;
+    0: the loop's own process decodes, and nothing can stop a decoder that hangs or crashes."""
     decode_timeout_s: float = 600.0
     """A file that takes a decode process longer is recorded as failed, and the process killed."""
     frames_per_batch: int = 32
@@ -78,8 +78,10 @@ class LoaderSettings:
                 mend="give seconds, more than the longest video takes to decode; .inf for ever",
             )
 
-    def workers(self) -> int:
-        """Returns the number of decode processes."""
+    def workers(self, devices: int = 1) -> int:
+        """Returns the number of decode processes for each of the devices of this machine."""
         if self.num_workers is not None:
             return self.num_workers
-        return max(0, min(8, (os.cpu_count() or 1) - 1))
+        known = hasattr(os, "sched_getaffinity")  # a scheduler may lend a part of the cores
+        cores = len(os.sched_getaffinity(0)) if known else os.cpu_count() or 1
+        return max(1, min(8, cores // devices - 1))
