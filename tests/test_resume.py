@@ -223,7 +223,9 @@ def test_runs_killed_between_writing_and_naming_a_file(
     check_same(tmp_path / "run", whole)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_ctrl_c_and_sigterm_stop_a_run_that_resumes(
     forked: Command, toy_set: Path, whole: Path, tmp_path: Path, stop: signal.Signals
 ) -> None:
