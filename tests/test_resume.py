@@ -201,7 +201,7 @@ def test_twenty_kills_of_the_real_command(
     assert real(words(toy_set, tmp_path / "run", *SMALL)) == 0
     seconds = time.monotonic() - started
     for run_dir in kill_and_resume(
-        real, 20, seconds, tmp_path, lambda run_dir: words(toy_set, run_dir, *SMALL)
+        real, 20, 0.6 * seconds, tmp_path, lambda run_dir: words(toy_set, run_dir, *SMALL)
     ):
         check_same(run_dir, whole)
 

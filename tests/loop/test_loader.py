@@ -86,7 +86,7 @@ def items(
 ) -> list[Prepared]:
     loader = Loader(Fake(list(paths)), batch_size, workers, timeout_s, start_method)
     batches = list(loader)
-    assert len(batches) == len(loader)
+    assert len(batches) == -(-len(paths) // batch_size)
     return [item for batch in batches for item in batch.work]
 
 
@@ -184,11 +184,29 @@ def test_little_is_prepared_ahead(tmp_path: Path) -> None:
     loader.close()
 
 
+@pytest.mark.parametrize("workers", [0, 1, 3])
+def test_large_files_come_alone_and_wait_for_one_another(
+    workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vbench.loop.loader.BATCH_BYTES", 2 * 3 * 600 * 600 * 4)
+    monkeypatch.setattr("vbench.loop.loader.WAITING_BYTES", 1)
+    paths = ["ok", "ok", "ok", "big", "big", "ok", "big", "sleep 0.1", "big"]
+    loader = Loader(Recording(paths, tmp_path), 3, workers, 30)
+    sizes = [len(batch.work) for batch in loader]
+    assert sizes == [3, 1, 1, 2, 2]
+    taken = iter(Loader(Recording(["big"] * 20, tmp_path / "second"), 3, workers, 30))
+    next(taken)
+    time.sleep(0.5)
+    assert len(list((tmp_path / "second").iterdir())) <= 1 + workers + 1
+    taken.close()
+
+
 @dataclass
 class Recording(Fake):
     folder: Path
 
     def __getitem__(self, index: int) -> Prepared:
+        self.folder.mkdir(exist_ok=True)
         (self.folder / str(index)).touch()
         return super().__getitem__(index)
 

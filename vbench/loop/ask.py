@@ -47,7 +47,7 @@ class AskFrameEncoder:
         """Returns one row per text and per clip."""
         texts = [item for work in batch if isinstance(work, TextWork) for item in work.texts]
         files = [work for work in batch if isinstance(work, PreparedFile)]
-        decoded = [(file, pixels) for file in files if (pixels := file.pixels) is not None]
+        decoded = [f for f in files if f.pixels is not None or f.known is not None]
         rows = together_or_alone(self._texts, texts, _failed_text)
         rows += together_or_alone(lambda f: self._clips(f, device, dtype), decoded, _failed_clips)
         rows += [
@@ -67,24 +67,33 @@ class AskFrameEncoder:
         ]
 
     def _clips(
-        self,
-        files: Sequence[tuple[PreparedFile, torch.Tensor]],
-        device: torch.device,
-        dtype: torch.dtype,
+        self, files: Sequence[PreparedFile], device: torch.device, dtype: torch.dtype
     ) -> list[Prediction]:
-        pixels = torch.cat([block for _, block in files])
-        starts = range(0, len(pixels), self.frames_per_batch)
-        chunks = [pixels[start : start + self.frames_per_batch] for start in starts]
-        frames = torch.cat([self.model.embed_frames(chunk.to(device, dtype)) for chunk in chunks])
+        blocks = [file.pixels for file in files if file.pixels is not None]
+        fresh = self._encode(torch.cat(blocks), device, dtype) if blocks else None
         rows, start = [], 0
-        for file, block in files:
-            own = frames[start : start + len(block)]
-            start += len(block)
+        for file in files:
+            parts = []
+            if file.pixels is not None and fresh is not None:
+                parts.append(fresh[start : start + len(file.pixels)])
+                start += len(file.pixels)
+                rows += _frame_rows(file, parts[0])
+            if file.known is not None:
+                parts.append(torch.from_numpy(file.known).to(device))
+            own = torch.cat(parts)
             for clip in file.clips:
                 if clip.status == "ok":
                     vector = self.model.pool(own[list(clip.rows)]).float().cpu().numpy()
                     rows.append(_clip_row(clip, "ok", embedding=vector))
         return rows
+
+    def _encode(
+        self, pixels: torch.Tensor, device: torch.device, dtype: torch.dtype
+    ) -> torch.Tensor:
+        starts = range(0, len(pixels), self.frames_per_batch)
+        chunks = [pixels[start : start + self.frames_per_batch] for start in starts]
+        # Known frames come from the cache as fp32, and what is pooled must not depend on that.
+        return torch.cat([self.model.embed_frames(c.to(device, dtype)).float() for c in chunks])
 
 
 class AskPairScorer:
@@ -142,6 +151,17 @@ def together_or_alone(
     )
 
 
+def _frame_rows(file: PreparedFile, embeddings: torch.Tensor) -> list[Prediction]:
+    """Returns a row for each encoded frame that the cache wants."""
+    if not file.items:
+        return []
+    vectors = embeddings.cpu().numpy()
+    return [
+        Prediction(item, "frame", "ok", embedding=vector)
+        for item, vector in zip(file.items, vectors, strict=True)
+    ]
+
+
 def _clip_row(clip: PreparedClip, status: Status, **extra: Any) -> Prediction:
     return Prediction(
         clip.key,
@@ -156,10 +176,8 @@ def _clip_row(clip: PreparedClip, status: Status, **extra: Any) -> Prediction:
     )
 
 
-def _failed_clips(
-    item: tuple[PreparedFile, torch.Tensor], status: Status, reason: str
-) -> list[Prediction]:
-    alive = [clip for clip in item[0].clips if clip.status == "ok"]
+def _failed_clips(item: PreparedFile, status: Status, reason: str) -> list[Prediction]:
+    alive = [clip for clip in item.clips if clip.status == "ok"]
     return [_clip_row(clip, status, reason=reason) for clip in alive]
 
 

@@ -12,9 +12,8 @@ import threading
 from collections import deque
 from collections.abc import Generator
 from contextlib import closing
-from itertools import islice
 
-from vbench.loop.data import Batch, Prepared
+from vbench.loop.data import Batch, Prepared, PreparedFile
 from vbench.loop.workers import (
     StartMethod,
     Worker,
@@ -24,13 +23,16 @@ from vbench.loop.workers import (
     prepare,
 )
 
+BATCH_BYTES, WAITING_BYTES = 2**28, 2**29
+"""Of pixel values: a batch that has so many is full, and with so many waiting nothing is begun."""
+
 
 class Loader:
     """Batches of prepared work, in the order of the work whatever is finished first.
 
     Args:
         source: The work.
-        batch_size: Pieces of work per batch.
+        batch_size: Pieces of work per batch, fewer where they are large.
         workers: Processes that prepare; 0: this one does, and nothing can stop a hanging decoder.
         timeout_s: A piece that takes a worker longer is given up.
         start_method: How processes are made; None: forked where that is safe.
@@ -52,7 +54,8 @@ class Loader:
         self._batches: Generator[Batch, None, None] | None = None
 
     def __len__(self) -> int:
-        return (len(self.source.work) + self.batch_size - 1) // self.batch_size
+        """The number of batches at most, which is all that Lightning needs."""
+        return len(self.source.work)
 
     def __iter__(self) -> Generator[Batch, None, None]:
         self.close()
@@ -65,8 +68,15 @@ class Loader:
             self._batches.close()
 
     def _prepare(self) -> Generator[Batch, None, None]:
+        batch: list[Prepared] = []
         with closing(self._in_workers() if self.workers else self._here()) as items:
-            while batch := list(islice(items, self.batch_size)):
+            for item in items:
+                batch.append(item)
+                del item  # it may be large: nothing but the batch is to hold it
+                if len(batch) == self.batch_size or sum(map(_size, batch)) >= BATCH_BYTES:
+                    yield Batch(batch)
+                    batch = []
+            if batch:
                 yield Batch(batch)
 
     def _here(self) -> Generator[Prepared, None, None]:
@@ -86,7 +96,10 @@ class _Crew:
         self.work = loader.source.work
         self.todo = deque(range(len(self.work)))
         # The next batch may wait complete, beside one piece in the hands of each worker.
-        self.room = threading.Semaphore(loader.batch_size + loader.workers)
+        self.most_out = loader.batch_size + loader.workers
+        self.out = 0
+        self.waiting_bytes = 0
+        self.changed = threading.Condition()
         self.results: queue.SimpleQueue[tuple[int, Prepared | Exception]] = queue.SimpleQueue()
         self.workers: list[Worker] = []
         self.threads: list[threading.Thread] = []
@@ -102,31 +115,35 @@ class _Crew:
         early: dict[int, Prepared] = {}
         for wanted in range(len(self.work)):
             while wanted not in early:
-                index, result = self.results.get()
-                early[index] = self._settle(index, result)
-            self.room.release()
+                self._take(early)
+            with self.changed:
+                self.out -= 1
+                self.waiting_bytes -= _size(early[wanted])
+                self.changed.notify_all()
             yield early.pop(wanted)
 
     def close(self) -> None:
         """Kills the workers and waits for their threads to end."""
-        self.todo.clear()
+        with self.changed:
+            self.todo.clear()
+            self.changed.notify_all()
         for worker in self.workers:
             worker.process.kill()
-        for _ in self.threads:
-            self.room.release()
         for thread in self.threads:
             thread.join()
         for worker in self.workers:
             worker.close()
 
-    def _settle(self, index: int, result: Prepared | Exception) -> Prepared:
+    def _take(self, early: dict[int, Prepared]) -> None:
+        index, result = self.results.get()
         if isinstance(result, WorkerLostError):
             if self.todo:
                 self._hire()  # here, for processes should be forked by the thread of the loop
-            return lost(self.work[index], str(result))
-        if isinstance(result, Exception):
+            early[index] = lost(self.work[index], str(result))
+        elif isinstance(result, Exception):
             raise result
-        return result
+        else:
+            early[index] = result
 
     def _hire(self) -> None:
         worker = Worker(self.loader.source, self.loader.timeout_s, self.loader.start_method)
@@ -141,15 +158,31 @@ class _Crew:
         try:
             worker.greet()
             for index in self._claims():
-                self.results.put((index, worker.ask(index)))
+                self._put(index, worker.ask(index))
         except Exception as error:  # whatever it is: else the loop would wait for ever
             self.results.put((index, error))
 
     def _claims(self) -> Generator[int, None, None]:
         while True:
-            self.room.acquire()
-            try:
+            with self.changed:
+                self.changed.wait_for(self._may_claim)
+                if not self.todo:
+                    return
+                self.out += 1
                 index = self.todo.popleft()
-            except IndexError:
-                return
             yield index
+
+    def _may_claim(self) -> bool:
+        # What is wanted first has been claimed first: it never waits for room.
+        room = self.out < self.most_out and self.waiting_bytes < WAITING_BYTES
+        return room or not self.todo
+
+    def _put(self, index: int, item: Prepared) -> None:
+        with self.changed:
+            self.waiting_bytes += _size(item)
+        self.results.put((index, item))
+
+
+def _size(item: Prepared) -> int:
+    pixels = item.pixels if isinstance(item, PreparedFile) else None
+    return 0 if pixels is None else pixels.nbytes

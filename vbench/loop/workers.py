@@ -184,6 +184,7 @@ def _serve(source: WorkSource, connection: Connection, parent: int) -> None:
             except RunError as error:
                 item = error
             _send(item, connection)
+            del item  # it may be large, and the next index may be long in coming
 
 
 def _send(item: Prepared | RunError, connection: Connection) -> None:
