@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import vbench
 from vbench import cli
+from vbench.models.dual_encoder import DualEncoder
 from vbench.results.run import Run
 
 WORDS = ["dataset=velociti/toy", "model=toy/clip", "trainer=cpu", "logger=none",
@@ -125,3 +127,52 @@ def test_two_processes_on_one_cache(toy: Path, tmp_path: Path) -> None:
     assert [process.wait(timeout=120) for process in both] == [0, 0]
     a, b = (vbench.load_run(tmp_path / name) for name in "ab")
     np.testing.assert_allclose(scores(a), scores(b), atol=1e-5)
+
+
+@pytest.mark.parametrize("logger", ["none", "wandb"])
+def test_frames_that_another_count_has_encoded_are_not_encoded_again(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, logger: str
+) -> None:
+    how = ["sampler=nested", f"logger={logger}"]
+    evaluate(toy, tmp_path, "eight", *how, "sampler.num_frames=8")
+    alone, _ = evaluate(toy, tmp_path, "alone", *how, "sampler.num_frames=4", "loader.cache=false")
+    monkeypatch.setattr(DualEncoder, "embed_frames", lambda *_: pytest.fail("encoded again"))
+    four, account = evaluate(toy, tmp_path, "four", *how, "sampler.num_frames=4")
+    assert four.exit_code == 0
+    assert account["clip"]["found"] == 0
+    assert {len(frames[0]) for frames in four.records.frame_indices} == {4}
+    np.testing.assert_allclose(scores(four), scores(alone), atol=1e-5)
+    strips = [{file.name for file in (r.path / "frames").glob("*.jpg")} for r in (four, alone)]
+    assert strips[0] == strips[1]
+    assert bool(strips[0]) == (logger == "wandb")
+
+
+def test_only_new_frames_are_encoded(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[int] = []
+    embed = DualEncoder.embed_frames
+
+    def counting(self: DualEncoder, pixels: torch.Tensor) -> torch.Tensor:
+        counted.append(len(pixels))
+        return embed(self, pixels)
+
+    monkeypatch.setattr(DualEncoder, "embed_frames", counting)
+    four, _ = evaluate(toy, tmp_path, "four", "sampler=nested", "sampler.num_frames=4")
+    first = sum(counted)
+    counted.clear()
+    eight, _ = evaluate(toy, tmp_path, "eight", "sampler=nested", "sampler.num_frames=8")
+    assert first + sum(counted) == frames_of(eight) < frames_of(four) + frames_of(eight)
+    alone, _ = evaluate(toy, tmp_path, "x", "sampler=nested", "sampler.num_frames=8",
+                        "loader.cache=false")  # fmt: skip
+    np.testing.assert_allclose(scores(eight), scores(alone), atol=1e-5)
+
+
+def frames_of(run: Run) -> int:
+    """Counts the distinct frames a run's records name."""
+    return len({
+        (path, index)
+        for row in run.records.itertuples()
+        for path, indices in zip(row.clip_paths, row.frame_indices, strict=True)
+        for index in indices
+    })  # fmt: skip

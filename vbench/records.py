@@ -138,7 +138,8 @@ class Prediction:
 
     key: str
     """Content hash of everything that can change it."""
-    kind: Literal["clip", "text", "pair"]
+    kind: Literal["clip", "text", "pair", "frame"]
+    """A `frame` is for the embedding cache only: no request needs it by itself."""
     status: Status
     embedding: np.ndarray | None = None
     """Unit vector (d,), float32, of a clip or a text; None unless status is ok."""

@@ -60,6 +60,18 @@ class Frame(Protocol):
         ...
 
 
+class FrameRecall(Protocol):
+    """Embeddings of single frames, by the content of the file they are in."""
+
+    def get(self, content: str, indices: Collection[int]) -> dict[int, np.ndarray]:
+        """Returns those that are known, each (d,)."""
+        ...
+
+    def item(self, content: str, index: int) -> str:
+        """Returns what a frame is called in the cache."""
+        ...
+
+
 class Source(Protocol):
     """An opened video file or folder of frames."""
 
@@ -74,7 +86,7 @@ class Source(Protocol):
 
 @dataclass
 class PreparedClip:
-    """One clip of a prepared file, with its pixels or the reason why it has none."""
+    """One clip of a prepared file, with its frames or the reason why it has none."""
 
     key: str
     clip: Clip
@@ -82,7 +94,7 @@ class PreparedClip:
     timestamps_s: tuple[float, ...] = ()
     frames_wanted: int = 0
     rows: tuple[int, ...] = ()
-    """Rows of the file's pixels, in the order the model is to see them."""
+    """Rows of the file's frames, first `pixels`, then `known`, in the order of the clip."""
     status: Status = "ok"
     reason: str = ""
 
@@ -94,8 +106,12 @@ class PreparedFile:
     path: str
     clips: list[PreparedClip]
     pixels: torch.Tensor | None
-    """(n, 3, h, w), the union of all clips' frames; None if nothing could be decoded."""
+    """(n, 3, h, w), the frames of all clips that are to be encoded; None if there are none."""
     pairs: tuple[tuple[str, Clip, str], ...] = ()
+    items: tuple[str, ...] = ()
+    """What each row of `pixels` is called in the cache; empty where frames are not cached."""
+    known: np.ndarray | None = None
+    """(k, d), embeddings of the frames that need no encoding."""
 
 
 Prepared = TextWork | PreparedFile
@@ -110,6 +126,7 @@ class WorkDataset(Dataset[Prepared]):
         sampler: Chooses frames within a clip's span.
         preprocess: The model's own; None for a model that sees no frames.
         strips: Where to leave a JPEG strip of each clip's frames; None for nowhere.
+        recall: Knows embeddings of single frames; None: all are encoded.
     """
 
     def __init__(
@@ -119,12 +136,14 @@ class WorkDataset(Dataset[Prepared]):
         sampler: object,
         preprocess: Preprocess | None,
         strips: Path | None,
+        recall: FrameRecall | None = None,
     ) -> None:
         self.work = work
         self.open_source = open_source
         self.sampler = sampler
         self.preprocess = preprocess
         self.strips = strips
+        self.recall = recall
 
     def __len__(self) -> int:
         return len(self.work)
@@ -144,17 +163,28 @@ class WorkDataset(Dataset[Prepared]):
             source = self.open_source(work.path)
             for clip in clips:
                 self._pick(source, clip)
+            if self.recall is not None:
+                kept.known = self.recall.get(work.fingerprint, _wanted(clips))
             _read(source, clips, kept)
         except Exception as error:
             for clip in clips:
                 _fail(clip, error)
-        pixels = kept.pixels({index for clip in _alive(clips) for index in clip.frame_indices})
+        wanted = _wanted(clips)
+        pixels = kept.pixels(wanted)
+        fresh = sorted(kept.row_of.keys() & wanted, key=lambda index: kept.row_of[index])
+        known = sorted(kept.known.keys() & wanted)
+        row_of = {index: row for row, index in enumerate([*fresh, *known])}
         for clip in _alive(clips):
-            clip.rows = tuple(kept.row_of[index] for index in clip.frame_indices)
+            clip.rows = tuple(row_of[index] for index in clip.frame_indices)
             if self.strips is not None:
                 thumbnails = [kept.thumbnails[index] for index in evenly(clip.frame_indices)]
                 write_strip(thumbnails, self.strips / f"{clip.key}.jpg")
-        return PreparedFile(work.path, clips, pixels, work.pairs)
+        file = PreparedFile(work.path, clips, pixels, work.pairs)
+        if self.recall is not None:
+            file.items = tuple(self.recall.item(work.fingerprint, index) for index in fresh)
+        if known:
+            file.known = np.stack([kept.known[index] for index in known])
+        return file
 
     def _pick(self, source: Source, clip: PreparedClip) -> None:
         try:
@@ -178,6 +208,8 @@ class KeptFrames:
     def __init__(self, preprocess: Preprocess, with_thumbnails: bool) -> None:
         self.row_of: dict[int, int] = {}
         """Index of a frame → its row of the pixels."""
+        self.known: dict[int, np.ndarray] = {}
+        """Embeddings of frames that need no encoding."""
         self.thumbnails: dict[int, np.ndarray] = {}
         self._preprocess = preprocess
         self._with_thumbnails = with_thumbnails
@@ -198,12 +230,13 @@ class KeptFrames:
         block = list(frames)
         if not block:
             return False
-        values = self._preprocess([frame.pixels for frame in block])
-        if self._pixels is None:
-            self._pixels = values.new_empty((room, *values.shape[1:]))
-        first = len(self.row_of)
-        self._pixels[first : first + len(block)] = values
-        self.row_of |= {frame.index: first + row for row, frame in enumerate(block)}
+        if fresh := [frame for frame in block if frame.index not in self.known]:
+            values = self._preprocess([frame.pixels for frame in fresh])
+            if self._pixels is None:
+                self._pixels = values.new_empty((room, *values.shape[1:]))
+            first = len(self.row_of)
+            self._pixels[first : first + len(fresh)] = values
+            self.row_of |= {frame.index: first + row for row, frame in enumerate(fresh)}
         if self._with_thumbnails:
             small = {f.index: thumbnail(f.pixels) for f in block if f.index in shown}
             self.thumbnails |= small
@@ -223,6 +256,21 @@ class KeptFrames:
                 self.row_of[index] = row
         return self._pixels[: len(kept)]
 
+    def missing(self, wanted: Collection[int], shown: Collection[int]) -> list[int]:
+        """Returns the indices that are still to be decoded.
+
+        Args:
+            wanted: Frames the model is to see.
+            shown: Frames that appear in strips, which are decoded even if their embedding is known.
+        """
+        undrawn = set(shown) - self.thumbnails.keys() if self._with_thumbnails else set()
+        unseen = set(wanted) - self.row_of.keys() - self.known.keys()
+        return sorted(unseen | (undrawn & self.known.keys()))
+
+
+def _wanted(clips: Iterable[PreparedClip]) -> set[int]:
+    return {index for clip in _alive(clips) for index in clip.frame_indices}
+
 
 def _alive(clips: Iterable[PreparedClip]) -> list[PreparedClip]:
     return [clip for clip in clips if clip.status == "ok"]
@@ -231,11 +279,11 @@ def _alive(clips: Iterable[PreparedClip]) -> list[PreparedClip]:
 def _read(source: Source, clips: Sequence[PreparedClip], kept: KeptFrames) -> None:
     """Reads the union of frames; if that fails, each clip alone, so that one bad span costs one."""
     alive = _alive(clips)
-    wanted = {index for clip in alive for index in clip.frame_indices}
-    missing = sorted(wanted - kept.row_of.keys())
+    wanted = _wanted(alive)
+    shown = {index for clip in alive for index in evenly(clip.frame_indices)}
+    missing = kept.missing(wanted, shown)
     if not missing:
         return
-    shown = {index for clip in alive for index in evenly(clip.frame_indices)}
     try:
         kept.take(iter(source.frames(missing)), len(wanted), shown)
         return

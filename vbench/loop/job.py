@@ -16,7 +16,7 @@ from vbench.loop.family import ask_for
 from vbench.loop.loader import Loader
 from vbench.loop.plan import Plan, Work
 from vbench.loop.predict import Predictor, predict
-from vbench.loop.recall import Recall, keys_of
+from vbench.loop.recall import CachedFrames, Recall, keys_of
 from vbench.loop.settings import LoaderSettings
 from vbench.loop.writer import PredictionWriter, Progress, Store
 from vbench.records import Prediction
@@ -77,7 +77,8 @@ class Job:
             after_flush: Called on rank 0 when answers have been stored.
         """
         preprocess = getattr(self.model, "preprocess", None)
-        dataset = WorkDataset(work, self.open_source, self.sampler, preprocess, self.strips)
+        frames = CachedFrames(self.cache, self.plan.frame_base) if self.plan.frame_base else None
+        dataset = WorkDataset(work, self.open_source, self.sampler, preprocess, self.strips, frames)
         loader = Loader(
             dataset,
             self.loader.batch_size,
@@ -104,5 +105,8 @@ class Keeping:
 
     def write_predictions(self, rows: Sequence[Prediction], rank: int) -> None:
         """Writes rows, then caches them."""
-        self.store.write_predictions(rows, rank)
-        self.recall.keep(rows)
+        frames = [row for row in rows if row.kind == "frame"]
+        answers = [row for row in rows if row.kind != "frame"]
+        self.store.write_predictions(answers, rank)
+        self.recall.keep(answers)
+        self.recall.keep_frames(frames)

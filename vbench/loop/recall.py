@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vbench.loop.cache import EmbeddingCache, Entry
 from vbench.loop.keys import Address
 from vbench.loop.plan import Plan, TextWork, Work
@@ -21,6 +23,28 @@ def keys_of(work: Iterable[Work]) -> list[str]:
     for item in work:
         found += [key for key, _ in (item.texts if isinstance(item, TextWork) else item.clips)]
     return found
+
+
+class CachedFrames:
+    """Embeddings of single frames from the cache; crosses to decode workers.
+
+    Args:
+        cache: Shared by all runs.
+        base: Digest of what the frames' embeddings share.
+    """
+
+    def __init__(self, cache: EmbeddingCache, base: str) -> None:
+        self.cache = cache
+        self.base = base
+
+    def item(self, content: str, index: int) -> str:
+        """Returns what a frame is called in the cache."""
+        return f"{content}:{index}"
+
+    def get(self, content: str, indices: Collection[int]) -> dict[int, np.ndarray]:
+        """Returns the embeddings that are known, each (d,), float32."""
+        keys = {Address(self.base, self.item(content, index)).key: index for index in indices}
+        return {keys[key]: entry.vector for key, entry in self.cache.get(keys).items()}
 
 
 class Recall:
@@ -60,6 +84,17 @@ class Recall:
             )
             for row in rows
             if row.embedding is not None and (address := self.plan.addresses.get(row.key))
+        ]
+        if entries:
+            self.cache.put(entries, self.plan.bases)
+
+    def keep_frames(self, rows: Iterable[Prediction]) -> None:
+        """Caches embeddings of single frames."""
+        base = self.plan.frame_base
+        entries = [
+            Entry(Address(base, row.key), row.embedding)
+            for row in rows
+            if row.embedding is not None
         ]
         if entries:
             self.cache.put(entries, self.plan.bases)
