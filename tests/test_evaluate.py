@@ -286,3 +286,21 @@ def test_each_failure_is_one_line_with_path_and_reason(
     lines = [line for line in capfd.readouterr().err.splitlines() if str(video) in line]
     assert len(lines) == 1
     assert lines[0].startswith(f"decode_error: {video}: ")
+
+
+def test_planned_and_sequential_decoding_give_the_same_records(
+    clip_run: Run, toy: Path, tmp_path: Path
+) -> None:
+    run = evaluate(toy, tmp_path / "run", "model=toy/clip", "loader.decode=sequential")
+    pd.testing.assert_frame_equal(run.records, clip_run.records)
+
+
+def test_decoded_frames_are_shared_between_runs(
+    clip_run: Run, toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = ["model=toy/clip", "loader.frame_cache_gb=1", f"paths.cache={tmp_path / 'cache'}"]
+    first = evaluate(toy, tmp_path / "first", *kept)
+    monkeypatch.setattr("vbench.frames.video._planned", lambda *_: pytest.fail("decoded again"))
+    second = evaluate(toy, tmp_path / "second", *kept)
+    for run in (first, second):
+        pd.testing.assert_frame_equal(run.records, clip_run.records)

@@ -162,20 +162,26 @@ def embedding_cache(parts: Parts, config: DictConfig) -> EmbeddingCache:
 def _job(
     parts: Parts, config: DictConfig, trainer: Any, requests: Sequence[Request], folder: RunFolder
 ) -> Job:
-    from vbench.frames.source import open_source
+    from vbench.frames.cache import FrameCache, Opener
     from vbench.loop.family import plan_for
     from vbench.loop.job import Job
 
     loader, cache = parts.loader, embedding_cache(parts, config)
     precision = parts.trainer.precision
+    plan = plan_for(parts.model, requests, parts.sampler, precision, cache.file_hash)
+    frames = FrameCache(cache.path.with_name("frames"), int(loader.frame_cache_gb * 1e9))
     return Job(
-        plan=plan_for(parts.model, requests, parts.sampler, precision, cache.file_hash),
+        plan=plan,
         model=parts.model,
         sampler=parts.sampler,
         trainer=trainer,
         loader=loader,
         precision=precision,
-        open_source=open_source,
+        open_source=Opener(
+            loader.decode == "planned",
+            frames if loader.frame_cache_gb else None,
+            {path: file.fingerprint for path, file in plan.files.items()},
+        ),
         cache=cache,
         shard=config.shard,
         shards=config.shards,

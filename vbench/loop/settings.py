@@ -54,6 +54,11 @@ class LoaderSettings:
     flush_seconds: float = 5.0
     """Answers older than this are on disk."""
 
+    decode: Literal["planned", "sequential"] = "planned"
+    """Planned decodes only what wanted frames need, where that is known to be right; the pixels are
+    the same."""
+    frame_cache_gb: float = 0.0
+    """Decoded frames that are kept for other runs (paths.cache); 0: none."""
     cache: bool = True
     """Whether embeddings are shared with other runs (paths.cache)."""
     cache_gb: float = 20.0
