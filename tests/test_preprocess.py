@@ -20,6 +20,7 @@ from transformers.models.siglip2.image_processing_pil_siglip2 import Siglip2Imag
 
 from vbench.errors import ConfigError
 from vbench.preprocess import ImageTransform, from_hf_image_processor, from_open_clip
+from vbench.protocols import TwoStepPreprocess
 
 
 @pytest.fixture(autouse=True)
@@ -249,3 +250,12 @@ def test_open_clip_configs_that_do_not_fit_are_errors(cfg: dict[str, object], hi
 def test_importing_does_not_import_torch() -> None:
     code = "import sys, vbench.preprocess; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_two_steps_make_what_one_call_makes() -> None:
+    frames = [np.random.default_rng(i).integers(0, 256, (36, 64, 3), np.uint8) for i in range(3)]
+    transform = ImageTransform(size=(24, 24), crop=(20, 20))
+    assert isinstance(transform, TwoStepPreprocess)
+    levels = transform.shrink(frames)
+    assert levels.dtype == torch.uint8
+    assert torch.equal(transform.finish(levels), transform(frames))

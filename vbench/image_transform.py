@@ -77,6 +77,14 @@ class ImageTransform:
     def __call__(self, frames: Sequence[np.ndarray]) -> torch.Tensor:
         """Turns frames (each uint8, h w 3, RGB) into pixel values (n, 3, h', w'), float32.
 
+        Raises:
+            ValueError: See `shrink`.
+        """
+        return self.finish(self.shrink(frames))
+
+    def shrink(self, frames: Sequence[np.ndarray]) -> torch.Tensor:
+        """Resizes and crops frames (each uint8, h w 3, RGB) to grey levels (n, 3, h', w'), uint8.
+
         The frames of one call end in one shape; with `crop=None` and a fit that follows the
         frame's shape they must have one to begin with.
 
@@ -91,8 +99,17 @@ class ImageTransform:
         shapes = sorted({tuple(image.shape[2:]) for image in images})
         if len(shapes) > 1:
             raise ValueError(f"frames of one call end in different shapes: {shapes}")
-        pixels = torch.cat(images).to(torch.float32, memory_format=torch.contiguous_format)
-        mean, std = (torch.tensor(values).view(1, 3, 1, 1) for values in (self.mean, self.std))
+        return torch.cat(images).contiguous()
+
+    def finish(self, levels: torch.Tensor) -> torch.Tensor:
+        """Rescales and normalises grey levels (n, 3, h, w) into pixel values, float32."""
+        import torch
+
+        pixels = levels.to(torch.float32, memory_format=torch.contiguous_format)
+        mean, std = (
+            torch.tensor(values, device=levels.device).view(1, 3, 1, 1)
+            for values in (self.mean, self.std)
+        )
         return pixels.mul_(self.rescale).sub_(mean).div_(std)
 
     def digest(self) -> str:

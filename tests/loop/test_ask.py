@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vbench.loop.ask import AskFrameEncoder, AskPairScorer
+from vbench.loop.ask import AskFrameEncoder, AskPairScorer, in_chunks
 from vbench.loop.data import PreparedClip, PreparedFile
 from vbench.loop.plan import TextWork
 from vbench.records import Clip
@@ -62,6 +62,15 @@ def test_frames_are_encoded_once_and_pooled_per_clip(frames_per_batch: int) -> N
     for key, mean in expected.items():
         unit = np.array([mean, 1.0]) / np.hypot(mean, 1.0)
         np.testing.assert_allclose(rows[key].embedding, unit, rtol=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100])
+def test_chunks_hold_every_frame_once_and_are_full(size: int) -> None:
+    files = [a_file("a", 1, 2, 3), a_file("b", 4), a_file("c", 5, 6, 7, 8)]
+    files[1].finish = torch.neg
+    chunks = [*in_chunks(files, size, torch.device("cpu"))]
+    assert torch.cat(chunks)[:, 0, 0, 0].tolist() == [1, 2, 3, -4, 5, 6, 7, 8]
+    assert {len(chunk) for chunk in chunks[:-1]} <= {size}
 
 
 def test_texts_keep_their_flags() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -69,8 +69,7 @@ class AskFrameEncoder:
     def _clips(
         self, files: Sequence[PreparedFile], device: torch.device, dtype: torch.dtype
     ) -> list[Prediction]:
-        blocks = [file.pixels for file in files if file.pixels is not None]
-        fresh = self._encode(torch.cat(blocks), device, dtype) if blocks else None
+        fresh = self._encode(files, device, dtype)
         rows, start = [], 0
         for file in files:
             parts = []
@@ -88,12 +87,39 @@ class AskFrameEncoder:
         return rows
 
     def _encode(
-        self, pixels: torch.Tensor, device: torch.device, dtype: torch.dtype
-    ) -> torch.Tensor:
-        starts = range(0, len(pixels), self.frames_per_batch)
-        chunks = [pixels[start : start + self.frames_per_batch] for start in starts]
+        self, files: Sequence[PreparedFile], device: torch.device, dtype: torch.dtype
+    ) -> torch.Tensor | None:
+        chunks = in_chunks(files, self.frames_per_batch, device)
         # Known frames come from the cache as fp32, and what is pooled must not depend on that.
-        return torch.cat([self.model.embed_frames(c.to(device, dtype)).float() for c in chunks])
+        found = [self.model.embed_frames(chunk.to(dtype)).float() for chunk in chunks]
+        return torch.cat(found) if found else None
+
+
+def in_chunks(
+    files: Sequence[PreparedFile], size: int, device: torch.device
+) -> Iterator[torch.Tensor]:
+    """Yields the pixel values of files, so many frames at a time whatever files they come from.
+
+    Args:
+        files: Those without pixels add nothing.
+        size: Frames per chunk.
+        device: Where they are finished.
+    """
+    chunk: list[torch.Tensor] = []
+    room = size
+    for file in files:
+        block = torch.empty(0) if file.pixels is None else file.pixels
+        for piece in (block[:room], *torch.split(block[room:], size)):
+            if not len(piece):
+                continue
+            here = piece.to(device)
+            chunk.append(file.finish(here) if file.finish else here)
+            room -= len(piece)
+            if not room:
+                yield torch.cat(chunk)
+                chunk, room = [], size
+    if chunk:
+        yield torch.cat(chunk)
 
 
 class AskPairScorer:

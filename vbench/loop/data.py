@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -19,69 +18,13 @@ from torch.utils.data import Dataset
 
 from vbench.errors import VbenchError
 from vbench.loop.plan import FileWork, TextWork, Work
+from vbench.loop.sources import Frame, FrameRecall, Source
 from vbench.loop.strips import evenly, thumbnail, write_strip
-from vbench.protocols import Preprocess
+from vbench.protocols import Preprocess, TwoStepPreprocess
 from vbench.records import Clip, Status
 
 FRAMES_AT_ONCE = 16
 """Frames at full size in memory; past eight or so, more at once are no faster."""
-
-
-class Picked(Protocol):
-    """The frames that a sampler chose for a clip."""
-
-    @property
-    def indices(self) -> tuple[int, ...]:
-        """Ranks within the file, in the order the model is to see them."""
-        ...
-
-    @property
-    def timestamps_s(self) -> tuple[float, ...]:
-        """Seconds from the file's first frame."""
-        ...
-
-    @property
-    def wanted(self) -> int:
-        """How many the sampler was asked for."""
-        ...
-
-
-class Frame(Protocol):
-    """One decoded frame."""
-
-    @property
-    def index(self) -> int:
-        """Rank within the file."""
-        ...
-
-    @property
-    def pixels(self) -> np.ndarray:
-        """uint8, h w 3, RGB."""
-        ...
-
-
-class FrameRecall(Protocol):
-    """Embeddings of single frames, by the content of the file they are in."""
-
-    def get(self, content: str, indices: Collection[int]) -> dict[int, np.ndarray]:
-        """Returns those that are known, each (d,)."""
-        ...
-
-    def item(self, content: str, index: int) -> str:
-        """Returns what a frame is called in the cache."""
-        ...
-
-
-class Source(Protocol):
-    """An opened video file or folder of frames."""
-
-    def pick(self, clip: Clip, sampler: Any) -> Picked:
-        """Returns the frames a sampler chooses within a clip's span."""
-        ...
-
-    def frames(self, indices: Collection[int]) -> Iterator[Frame]:
-        """Yields the wanted frames, each once, as they leave the decoder in one pass."""
-        ...
 
 
 @dataclass
@@ -112,6 +55,8 @@ class PreparedFile:
     """What each row of `pixels` is called in the cache; empty where frames are not cached."""
     known: np.ndarray | None = None
     """(k, d), embeddings of the frames that need no encoding."""
+    finish: Callable[[torch.Tensor], torch.Tensor] | None = None
+    """What is left to be done to the pixels; None: nothing."""
 
 
 Prepared = TextWork | PreparedFile
@@ -179,7 +124,7 @@ class WorkDataset(Dataset[Prepared]):
             if self.strips is not None:
                 thumbnails = [kept.thumbnails[index] for index in evenly(clip.frame_indices)]
                 write_strip(thumbnails, self.strips / f"{clip.key}.jpg")
-        file = PreparedFile(work.path, clips, pixels, work.pairs)
+        file = PreparedFile(work.path, clips, pixels, work.pairs, finish=kept.finish)
         if self.recall is not None:
             file.items = tuple(self.recall.item(work.fingerprint, index) for index in fresh)
         if known:
@@ -211,7 +156,10 @@ class KeptFrames:
         self.known: dict[int, np.ndarray] = {}
         """Embeddings of frames that need no encoding."""
         self.thumbnails: dict[int, np.ndarray] = {}
-        self._preprocess = preprocess
+        self._transform: Callable[[Sequence[np.ndarray]], torch.Tensor] = preprocess
+        self.finish: Callable[[torch.Tensor], torch.Tensor] | None = None
+        if isinstance(preprocess, TwoStepPreprocess):
+            self._transform, self.finish = preprocess.shrink, preprocess.finish
         self._with_thumbnails = with_thumbnails
         self._pixels: torch.Tensor | None = None
 
@@ -231,7 +179,7 @@ class KeptFrames:
         if not block:
             return False
         if fresh := [frame for frame in block if frame.index not in self.known]:
-            values = self._preprocess([frame.pixels for frame in fresh])
+            values = self._transform([frame.pixels for frame in fresh])
             if self._pixels is None:
                 self._pixels = values.new_empty((room, *values.shape[1:]))
             first = len(self.row_of)

@@ -11,13 +11,14 @@ from typing import Any, Literal
 import lightning
 
 from vbench.loop.cache import EmbeddingCache
-from vbench.loop.data import Source, WorkDataset
+from vbench.loop.data import WorkDataset
 from vbench.loop.family import ask_for
 from vbench.loop.loader import Loader
 from vbench.loop.plan import Plan, Work
 from vbench.loop.predict import Predictor, predict
 from vbench.loop.recall import CachedFrames, Recall, keys_of
 from vbench.loop.settings import LoaderSettings
+from vbench.loop.sources import Source
 from vbench.loop.writer import PredictionWriter, Progress, Store
 from vbench.records import Prediction
 
