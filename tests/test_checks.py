@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from vbench.checks import check_pairing
+from vbench.checks import check_metric, check_pairing
 from vbench.errors import ConfigError, DataError
+from vbench.metrics.strict_vle import StrictVLE
+from vbench.metrics.velociti import Velociti
 from vbench.prompts import OptionOnly, QuestionOption
 from vbench.records import Claim, Clip, Event, Facts, Sample
 
@@ -90,3 +92,16 @@ def test_what_does_not_fit_is_explained(
 
 def test_names_need_be_unique_within_a_test_only() -> None:
     check_pairing(Data(), Encoder(), OptionOnly(), [SAMPLE, replace(SAMPLE, test="shapes")])
+
+
+def test_a_metric_that_needs_probabilities_refuses_cosines() -> None:
+    class Encoder:
+        def embed_frames(self) -> None: ...
+
+    class Oracle:
+        def score(self) -> None: ...
+
+    with pytest.raises(ConfigError, match="cannot read the scores of Encoder"):
+        check_metric(StrictVLE(), Encoder())
+    check_metric(StrictVLE(), Oracle())
+    check_metric(Velociti(), Encoder())

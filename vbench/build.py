@@ -32,6 +32,8 @@ def build(config: DictConfig) -> Path:
         for key in ("num_videos", "seed", "render"):
             if config[key] is not None:
                 config.dataset[key] = config[key]
+        if config.dataset.get("render", False) is None:
+            config.dataset.render = True  # who builds wants the videos, unless told otherwise
     check(config, "build")
     dataset = instantiate(config, "dataset")
     if not hasattr(dataset, "build"):

@@ -46,8 +46,35 @@ def check_pairing(
             why="it looks answers up in the truth about the clips, which this dataset has none of",
             mend="use dataset=velociti/toy, or a model that looks at the frames",
         )
+    if "frames" in getattr(kind, "needs", ()) and getattr(dataset, "is_unrendered", False):
+        raise DataError(
+            f"dataset {dataset.name} has no videos",
+            where=f"dataset {dataset.name}",
+            why="it was built with render=false, which is enough for oracles only",
+            mend="build it again with render=true: its videos are added",
+        )
     for sample in samples:
         _check_sample(sample, prompt, kind.__name__)
+
+
+def check_metric(metric: object, model: object) -> None:
+    """Checks that the metric can read the model's scores.
+
+    Args:
+        metric: Reads them.
+        model: An encoder or a pair scorer; only its class is looked at.
+
+    Raises:
+        ConfigError: The metric needs probabilities, and the model gives cosines.
+    """
+    kind = type(model)
+    if getattr(metric, "needs_probabilities", False) and hasattr(kind, "embed_frames"):
+        raise ConfigError(
+            f"metric {type(metric).__name__} cannot read the scores of {kind.__name__}",
+            where=f"metric ({type(metric).__name__}), model ({kind.__name__})",
+            why="it asks on which side of 0.5 a probability lies; an encoder's score is a cosine",
+            mend="use metric=velociti, or a model that gives the probability of a yes",
+        )
 
 
 def _check_samples(dataset: Dataset, samples: Sequence[Sample]) -> None:

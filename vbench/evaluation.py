@@ -10,11 +10,11 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vbench.checks import check_pairing
+from vbench.checks import check_metric, check_pairing
 from vbench.errors import RunError
 from vbench.records import Outcome, Request, Sample, Score
 from vbench.results.mirror import Mirror, NoMirror
-from vbench.results.run import Run, load_run
+from vbench.results.run import Run, load_run, metric_mark
 from vbench.results.text import visible
 from vbench.schema import (
     compose,
@@ -143,6 +143,7 @@ def samples_of(parts: Parts, config: DictConfig) -> Sequence[Sample]:
     """
     from vbench.loop.draw import draw
 
+    check_metric(parts.metric, parts.model)
     samples = draw(parts.dataset.samples(), config.limit, config.seed)
     check_pairing(parts.dataset, parts.model, parts.prompt, samples)
     if "facts" in parts.model.needs:
@@ -236,7 +237,8 @@ def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig, devi
     write_records(path / "records.parquet", records)
     write_json(path / "environment.json", environment(**_facts(parts, device, path)))
     write_hydra(config, path)
-    for name, table in tables([RunSummary(run_name(config), found, config.limit)]).items():
+    shown = RunSummary(run_name(config), found, config.limit, metric_mark(plain(config)))
+    for name, table in tables([shown]).items():
         save(table, path / "tables", name)
     write_json(path / "summary.json", found)
     tally.folder.write_status("done", samples=len(scores), failed=len(found["coverage"]["failed"]))

@@ -133,7 +133,7 @@ def check_choice(group: str, choice: str, choices: Sequence[str]) -> None:
     raise ConfigError(
         f"there is no {group} '{choice}'",
         where=f"{group}={choice}",
-        why=why,
+        why=why or f"conf/{group}/ has no file {choice}.yaml",
         mend=mend or did_you_mean(choice, choices) or "`vbench evaluate --help` lists them",
     )
 

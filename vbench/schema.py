@@ -102,6 +102,9 @@ _KEYS: Mapping[Command, type] = {
 _STUDIES = ("entry", "experiment", "debug")
 """Folders of conf/ that set other nodes and have none of their own."""
 
+_PLACES = frozenset({"dataset.root", "dataset.file", "dataset.videos"})
+"""Paths: the same place however it is spelled."""
+
 _NO_SCORE = (
     "command", "paths", "loader", "logger", "run_dir", "on_error", "shards", "shard", "fresh",
     "sweep",
@@ -220,6 +223,9 @@ def identity(values: Mapping[str, object]) -> dict[str, object]:
     {'limit': None, 'sampler.num_frames': 8}
     """
     flat = dict(flatten(values))
+    for key in _PLACES & flat.keys():
+        if isinstance(flat[key], str):
+            flat[key] = str(Path(str(flat[key])).resolve())
     kept = (k for k in sorted(flat) if not any(f"{k}.".startswith(f"{n}.") for n in _NO_SCORE))
     return {key: flat[key] for key in kept}
 

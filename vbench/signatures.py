@@ -93,7 +93,12 @@ def check_arguments(given: Mapping[str, Any], target: Callable[..., Any], key: s
             if signature.open_ended:
                 continue
             hint = did_you_mean(str(name), signature.hints)
-            raise ConfigError(f"unknown key '{prefix}{name}'", where=where, mend=hint)
+            raise ConfigError(
+                f"unknown key '{prefix}{name}'",
+                where=where,
+                why=f"nothing there is called '{name}'",
+                mend=hint,
+            )
         if value != "???":
             check_value(value, signature.hints[name], prefix + name)
     wanted = {name for name, value in given.items() if value == "???"}

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from vbench.results.layouts import RunSummary, tables
-from vbench.results.run import Run, load_run
+from vbench.results.run import Run, load_run, metric_mark
 from vbench.results.tables import to_csv, to_latex, to_markdown, to_terminal
 
 _WRITERS = {"markdown": to_markdown, "latex": to_latex, "csv": to_csv}
@@ -25,7 +25,8 @@ def print_tables(paths: Sequence[str], form: str = "terminal") -> None:
     runs = [load_run(path) for path in paths]
     names = _short_names(runs)
     shown = [
-        RunSummary(name, r.summary, r.config["limit"]) for name, r in zip(names, runs, strict=True)
+        RunSummary(name, r.summary, r.config["limit"], metric_mark(r.config))
+        for name, r in zip(names, runs, strict=True)
     ]
     found = tables(shown)
     for name, table in found.items():

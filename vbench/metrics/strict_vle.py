@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float
@@ -34,6 +35,8 @@ class StrictVLE:
     """
 
     tie: Tie = "strict"
+    needs_probabilities: ClassVar[bool] = True
+    """Its threshold means nothing for a cosine."""
 
     def __call__(self, scores: Sequence[Score]) -> list[Row]:
         """Grades a run's samples.

@@ -21,11 +21,20 @@ class RunSummary:
     summary: Summary
     limit: int | None = None
     """The run's `limit=N`: at most N samples of each test were drawn."""
+    metric: str = ""
+    """What else than strict comparison its numbers are: `tie=half`, `metric=strict_vle`."""
 
     @property
     def label(self) -> str:
-        """The name, marked where the run did not use all samples."""
-        return self.name if self.limit is None else f"{self.name} (limit={self.limit})"
+        """The name, marked where the run did not use all samples, or graded them otherwise."""
+        return self.name + self.mark
+
+    @property
+    def mark(self) -> str:
+        """What a reader of the numbers must know, in brackets; empty for a plain run."""
+        limit = "" if self.limit is None else f"limit={self.limit}"
+        marks = ", ".join(mark for mark in (limit, self.metric) if mark)
+        return f" ({marks})" if marks else ""
 
 
 @dataclass(frozen=True)
@@ -108,7 +117,7 @@ def table_of_tests(runs: Sequence[RunSummary]) -> Table:
     for run in runs:
         for key, test in _tests(run).items():
             facts = _facts(run.summary, key) | {"chance": _chance(test)}
-            label = key if len(runs) == 1 else f"{run.label}: {key}"
+            label = f"{key}{run.mark}" if len(runs) == 1 else f"{run.label}: {key}"
             lines.append(Line(label, tuple(facts[column.key] for column in columns)))
     found = [test for run in runs for test in _tests(run).values()]
     names = runs[0].label if len(runs) == 1 else f"{len(runs)} runs"

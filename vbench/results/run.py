@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -56,3 +57,15 @@ def load_run(path: str | Path) -> Run:
         )  # fmt: skip
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     return Run(folder, config, summary)
+
+
+def metric_mark(config: Mapping[str, Any]) -> str:
+    """Returns how a run's numbers differ from plain strict accuracy, empty where they do not.
+
+    Args:
+        config: A run's settings, plain and nested.
+    """
+    metric, tie = config["command"]["choices"].get("metric"), config["metric"].get("tie")
+    name = f"metric={metric}" if metric not in ("velociti", "accuracy") else ""
+    ties = f"tie={tie}" if tie not in (None, "strict") else ""
+    return ", ".join(mark for mark in (name, ties) if mark)

@@ -79,13 +79,10 @@ def test_a_build_says_what_it_does(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "num_videos=1, seed=0, annotations only" in said.err
 
 
-def test_other_settings_are_an_error_that_names_them(rendered: Path, tmp_path: Path) -> None:
+def test_other_settings_are_an_error_that_names_them(rendered: Path) -> None:
     with pytest.raises(DataError) as caught:
         toy(rendered, num_videos=4, seed=5).samples()
     assert caught.value.why == "num_videos is 3, asked for 4; seed is 4, asked for 5"
-    bare = toy(tmp_path / "bare", num_videos=1, render=False).build()
-    with pytest.raises(DataError, match="render is False, asked for True"):
-        toy(bare, render=True).samples()
 
 
 def test_wrong_settings_build_nothing(tmp_path: Path) -> None:
@@ -223,3 +220,19 @@ def test_damaged_facts_are_an_error(tmp_path: Path) -> None:
     (dataset.build() / "provenance.json").write_text("{")
     with pytest.raises(DataError, match="facts of the toy set"):
         dataset.facts().claim_of("x")
+
+
+def test_videos_are_added_to_a_set_of_annotations_only(tmp_path: Path) -> None:
+    annotations = ToyVelociti(str(tmp_path / "set"), num_videos=2, seed=3, render=False)
+    annotations.build()
+    assert annotations.is_unrendered
+    assert not list((tmp_path / "set").rglob("*.mp4"))
+    whole = ToyVelociti(str(tmp_path / "set"), render=True)
+    whole.build()
+    assert not whole.is_unrendered
+    assert len(list((tmp_path / "set").rglob("*.mp4"))) == 2
+    fresh = ToyVelociti(str(tmp_path / "fresh"), num_videos=2, seed=3)
+    fresh.build()
+    found = [sorted((tmp_path / name).rglob("*.mp4")) for name in ("set", "fresh")]
+    assert [f.name for f in found[0]] == [f.name for f in found[1]]
+    assert [f.read_bytes() for f in found[0]] == [f.read_bytes() for f in found[1]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vbench.datasets.toy.builder import ToySet, build_frames, build_set
+from vbench.datasets.toy.builder import ToySet, add_videos, build_frames, build_set
 from vbench.datasets.toy.provenance import ToyFacts
 from vbench.datasets.velociti.layout import TEST_FILES, Layout, Source
 from vbench.datasets.velociti.reader import check_tests, read_samples
@@ -54,6 +54,8 @@ class ToyVelociti:
             build_set(root, self._wanted())
         else:
             self._check(found)
+            if self.render and not found.render:
+                add_videos(root, found)
         if self.source == "frames":
             build_frames(root)
         return root
@@ -89,6 +91,12 @@ class ToyVelociti:
         """Returns what is true of the clips and what the captions claim."""
         return ToyFacts(self.build())
 
+    @property
+    def is_unrendered(self) -> bool:
+        """Whether the set in the folder has annotations only."""
+        found = ToySet.at(Path(self.root))
+        return found is not None and not found.render
+
     def _wanted(self) -> ToySet:
         return ToySet(
             num_videos=NUM_VIDEOS if self.num_videos is None else self.num_videos,
@@ -102,8 +110,6 @@ class ToyVelociti:
             for key, asked, have in (
                 ("num_videos", self.num_videos, found.num_videos),
                 ("seed", self.seed, found.seed),
-                # A set with videos serves whoever needs none.
-                ("render", self.render or None, found.render),
             )
             if asked not in (None, have)
         ]

@@ -7,7 +7,7 @@ import shutil
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from PIL import Image
@@ -70,7 +70,9 @@ class ToySet:
 
     def _write_manifest(self, root: Path) -> None:
         manifest = {"format": FORMAT, **asdict(self)}
-        (root / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        aside = root / f".{MANIFEST}.{uuid.uuid4().hex[:8]}"
+        aside.write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+        aside.replace(root / MANIFEST)
 
 
 def build_set(root: Path, wanted: ToySet) -> None:
@@ -102,6 +104,17 @@ def build_set(root: Path, wanted: ToySet) -> None:
             why="a set is built into a folder of its own",
             mend="give an empty or a new folder as dataset.root",
         )
+
+
+def add_videos(root: Path, built: ToySet) -> None:
+    """Renders the videos of a set of annotations only.
+
+    Raises:
+        DataError: The folder cannot be written.
+    """
+    sys.stderr.write(f"vbench: rendering {built.num_videos} videos in {root}\n")
+    _write_whole(Layout.new(root).videos, lambda folder: _write_videos(built.clips(), folder))
+    replace(built, render=True)._write_manifest(root)
 
 
 def build_frames(root: Path) -> None:
