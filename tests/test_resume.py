@@ -232,7 +232,13 @@ def test_ctrl_c_and_sigterm_stop_a_run_that_resumes(
 ) -> None:
     run_dir = tmp_path / "run"
     tiny = ["loader.texts_per_batch=1", "loader.batch_size=1", "loader.flush_seconds=0"]
-    command = [sys.executable, "-m", "vbench", "evaluate", *words(toy_set, run_dir, *tiny)]
+    # What a shell runs in the background inherits an ignored Ctrl-C; what a terminal runs does not.
+    listening = (
+        "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    vbench_words = ["-m", "vbench", "evaluate", *words(toy_set, run_dir, *tiny)]
+    command = [sys.executable, "-c", listening, sys.executable, *vbench_words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         while not list(run_dir.glob("predictions/[!.]*.parquet")):
             assert process.poll() is None
