@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from vbench.errors import ConfigError, DataError
-from vbench.prompts import Prompt
 from vbench.protocols import Dataset
 from vbench.records import Sample
 
-_FAMILIES = ("embed_frames", "score")
-"""The method that makes a model an encoder, a pair scorer."""
+_FAMILIES = ("embed_frames", "score", "answer")
+"""The method that makes a model an encoder, a pair scorer, a language model."""
+
+_TASKS = {
+    "match": "it compares clips with texts, and the model reads messages",
+    "score": "it asks how probable a reply is, which the model does not tell",
+    "generate": "it reads what the model writes, and the model writes nothing",
+}
 
 
 def check_pairing(
-    dataset: Dataset, model: object, prompt: Prompt, samples: Sequence[Sample]
+    dataset: Dataset, model: object, scorer: Any, prompt: Any, samples: Sequence[Sample]
 ) -> None:
-    """Checks that the model can be asked what the samples need.
+    """Checks that the model can be asked what the scorer and the samples need.
 
     Args:
         dataset: The source of the samples.
-        model: An encoder or a pair scorer; only its class is looked at.
+        model: Of any family; nothing that loads weights is looked at.
+        scorer: Makes requests of samples.
         prompt: How texts are rendered.
         samples: The samples that will be asked.
 
@@ -36,7 +43,7 @@ def check_pairing(
         raise ConfigError(
             f"{kind.__name__} is no model",
             where=f"model ({kind.__module__}.{kind.__qualname__})",
-            why="it implements neither FrameEncoder nor PairScorer (vbench/protocols.py)",
+            why="it implements no protocol of vbench/protocols.py",
             mend="choose another model, or give the class the methods of one protocol",
         )
     if "facts" in getattr(kind, "needs", ()) and dataset.facts() is None:
@@ -53,8 +60,21 @@ def check_pairing(
             why="it was built with render=false, which is enough for oracles only",
             mend="build it again with render=true: its videos are added",
         )
+    _check_scorer(model, scorer, prompt)
     for sample in samples:
-        _check_sample(sample, prompt, kind.__name__)
+        if sample.kind not in scorer.kinds:
+            raise ConfigError(
+                f"{type(scorer).__name__} cannot score samples of kind {sample.kind}",
+                where=f"test {sample.test}, sample {sample.sample_id}",
+                why=f"it scores {', '.join(scorer.kinds)}",
+                mend=_MENDS.get(sample.kind, "choose another scorer"),
+            )
+        if prompt.needs_question and not sample.question:
+            raise ConfigError(
+                "the prompt shows the question, and a sample has none",
+                where=f"test {sample.test}, sample {sample.sample_id}",
+                mend="use prompt=option_only, or name the column that holds the question",
+            )
 
 
 def check_metric(metric: object, model: object) -> None:
@@ -95,18 +115,33 @@ def _check_samples(dataset: Dataset, samples: Sequence[Sample]) -> None:
         )
 
 
-def _check_sample(sample: Sample, prompt: Prompt, model: str) -> None:
-    where = f"test {sample.test}, sample {sample.sample_id}"
-    if sample.kind == "open":
+_MENDS = {
+    "open": "give the dataset options (dataset.kind=mcq), or use a scorer that reads answers",
+    "mcq": "use scorer=option_probability or scorer=letters, or scorer=similarity with an encoder",
+}
+
+
+def _check_scorer(model: object, scorer: Any, prompt: Any) -> None:
+    kind, name = type(model), type(scorer).__name__
+    tasks = model.tasks if hasattr(kind, "answer") else {"match"}  # type: ignore[attr-defined]
+    if scorer.task not in tasks:
         raise ConfigError(
-            f"{model} cannot answer an open question",
-            where=where,
-            why="it compares a clip with given texts and writes none of its own",
-            mend="give the dataset options (dataset.kind=mcq), or use a model that generates text",
+            f"{name} cannot be used with {kind.__name__}",
+            where=f"scorer ({name}), model ({kind.__name__})",
+            why=_TASKS[scorer.task] if "match" not in tasks else "it asks a language model",
+            mend={
+                "score": "use scorer=entailment, option_probability or caption_likelihood",
+                "generate": "use scorer=letters or scorer=pair_choice",
+                "match": "use scorer=similarity",
+            }[min(tasks)],
         )
-    if prompt.needs_question and not sample.question:
+    wanted = "render" if scorer.task == "match" else "message"
+    if not callable(getattr(type(prompt), wanted, None)):
         raise ConfigError(
-            "the prompt shows the question, and a sample has none",
-            where=where,
-            mend="use prompt=option_only, or name the column that holds the question",
+            f"prompt {type(prompt).__name__} does not go with {name}",
+            where=f"prompt ({type(prompt).__name__}), scorer ({name})",
+            why="it renders a text to compare"
+            if wanted == "message"
+            else "it tells a model a task",
+            mend="leave prompt out: each scorer has its own (docs/language_models.md)",
         )

@@ -145,7 +145,7 @@ def samples_of(parts: Parts, config: DictConfig) -> Sequence[Sample]:
 
     check_metric(parts.metric, parts.model)
     samples = draw(parts.dataset.samples(), config.limit, config.seed)
-    check_pairing(parts.dataset, parts.model, parts.prompt, samples)
+    check_pairing(parts.dataset, parts.model, parts.scorer, parts.prompt, samples)
     if "facts" in parts.model.needs:
         parts.model.bind(parts.dataset.facts())
     return samples

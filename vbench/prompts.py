@@ -1,24 +1,49 @@
 """Prompts: how a sample's text becomes what a model reads.
 
-A contrastive model reads plain text, so its prompts are string rules. The rule is part of the run's
-identity; the rendered text is part of each request's.
+A contrastive model reads plain text, so its prompts are string rules (`render`). A language model
+is told something about the video (`message`). The rule is part of the run's identity; the rendered
+text is part of each request's.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
-from vbench.records import Sample
+from vbench.errors import ConfigError, DataError, did_you_mean
+from vbench.records import VIDEO, Message, Sample
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Prompt(Protocol):
-    """Renders one text of a sample."""
+    """Renders one text of a sample, for models that compare it with a clip."""
 
     needs_question: bool
 
     def render(self, sample: Sample, text: str) -> str:
         """Returns what the model reads for this caption or option."""
+        ...
+
+
+class MessagePrompt(Protocol):
+    """Tells a language model what to do."""
+
+    needs_question: bool
+
+    def message(self, sample: Sample, texts: Sequence[str]) -> Message:
+        """Returns the message.
+
+        Args:
+            sample: Its question may be shown.
+            texts: What the scorer wants shown, in this order: one caption, two captions, all
+                options, or nothing.
+
+        Raises:
+            DataError: A text holds the mark that stands for the video.
+        """
         ...
 
 
@@ -52,3 +77,91 @@ class QuestionOption:
     def render(self, sample: Sample, text: str) -> str:
         """Returns question and text joined by a space."""
         return f"{sample.question} {text}"
+
+
+_SLOT = re.compile(r"\{(\w+)\}")
+_SLOTS = ("caption", "first", "second", "question", "options")
+
+
+@dataclass(frozen=True)
+class Template:
+    r"""A text with slots: {caption} {first} {second} {question} {options}; <video> is the video.
+
+    >>> sample = Sample("t", "1", "mcq", "c", (), ("a cat", "a dog"), 0, question="Who barks?")
+    >>> Template("{question}\n{options}").message(sample, sample.texts).text
+    'Who barks?\nA. a cat\nB. a dog'
+    """
+
+    template: str
+    system: str | None = None
+    render: Literal["chat", "raw"] = "chat"
+    option: str = "{letter}. {text}"
+    """How one option looks in {options}."""
+    separator: str = "\n"
+    """Between options."""
+
+    def __post_init__(self) -> None:
+        for name in _SLOT.findall(self.template):
+            if name not in _SLOTS:
+                raise ConfigError(
+                    f"the prompt has no slot {{{name}}}",
+                    where="prompt.template",
+                    why=f"slots are {', '.join(_SLOTS)}",
+                    mend=did_you_mean(name, _SLOTS),
+                )
+        if self.render == "raw" and self.template.count(VIDEO) != 1:
+            raise ConfigError(
+                f"a raw prompt says once where the video goes: {VIDEO}",
+                where="prompt.template",
+                why=f"it says so {self.template.count(VIDEO)} times",
+                mend=f"put one {VIDEO} into it, or use prompt.render=chat",
+            )
+
+    @property
+    def needs_question(self) -> bool:
+        """Whether it shows the question."""
+        return "{question}" in self.template
+
+    def message(self, sample: Sample, texts: Sequence[str]) -> Message:
+        """Returns the message with its slots filled.
+
+        Raises:
+            ConfigError: A slot asks for more texts than the scorer shows.
+            DataError: A text holds the mark that stands for the video.
+        """
+        check_marks(sample, texts)
+        shown = {"caption": texts[:1], "first": texts[:1], "second": texts[1:2]}
+
+        def fill(slot: re.Match[str]) -> str:
+            name = slot[1]
+            if name == "question":
+                return sample.question or ""
+            if name == "options":
+                return self.separator.join(map(self._option, LETTERS, texts))
+            if not shown[name]:
+                raise ConfigError(
+                    f"the prompt shows {{{name}}}, and the scorer gives it {len(texts)} texts",
+                    where="prompt.template",
+                    mend="choose the prompt that belongs to the scorer (docs/language_models.md)",
+                )
+            return shown[name][0]
+
+        return Message(_SLOT.sub(fill, self.template), self.system, self.render)
+
+    def _option(self, letter: str, text: str) -> str:
+        values: dict[str, Any] = {"letter": letter, "text": text}
+        return _SLOT.sub(lambda slot: values[slot[1]], self.option)
+
+
+def check_marks(sample: Sample, texts: Sequence[str]) -> None:
+    """Refuses texts of a dataset that would pass for the video.
+
+    Raises:
+        DataError: One holds `<video>`.
+    """
+    if any(VIDEO in text for text in (*texts, sample.question or "")):
+        raise DataError(
+            f"a text holds {VIDEO}, the mark for where the video goes",
+            where=f"test {sample.test}, sample {sample.sample_id}",
+            mend="write it otherwise in the dataset: the model would see the video there",
+        )

@@ -6,16 +6,19 @@ use n (frames or texts), d (embedding width), h w (pixels).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from vbench.records import Clip, Facts, Sample
+from vbench.records import Clip, Facts, Reply, Request, Sample, Task
 
 if TYPE_CHECKING:
     import numpy as np
     import torch
 
-Need = Literal["frames", "audio", "text", "facts"]
+Need = Literal["frames", "video", "audio", "text", "facts"]
+"""What a model needs of a sample. `frames`: decoded by us. `video`: the file, for an API that
+decodes it. A model that needs neither is never shown a file, and none is opened for it."""
 
 
 class Dataset(Protocol):
@@ -127,4 +130,86 @@ class TextLimit(Protocol):
 
     def overlong(self, texts: Sequence[str]) -> list[bool]:
         """Says of each text whether its end would be cut off."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A clip as a language model is shown it."""
+
+    clip: Clip
+    content: str = ""
+    """Hash of the file's bytes."""
+    frame_indices: tuple[int, ...] = ()
+    """Ranks within the file, in the order shown."""
+    timestamps_s: tuple[float, ...] = ()
+    """Seconds from the start of the clip."""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    """What the model's own preprocess made of the frames."""
+
+
+@dataclass(frozen=True)
+class ClipTiming:
+    """When the frames of a clip were taken: what processors that write timestamps need."""
+
+    frame_indices: tuple[int, ...]
+    """Ranks within the file, in the order shown."""
+    timestamps_s: tuple[float, ...]
+    """Seconds from the start of the clip."""
+    source_fps: float | None
+    """Mean frame rate of the file; None for a folder of pictures without one."""
+    total_frames: int
+    """Frames that the file holds."""
+
+
+@runtime_checkable
+class ClipPreprocess(Protocol):
+    """What a language model's processor makes of a clip. Pure, picklable: workers run it."""
+
+    def view(self, frames: Sequence[np.ndarray], timing: ClipTiming) -> Mapping[str, Any]:
+        """Turns a clip's frames (each uint8, h w 3, RGB, all of one size) into a view's inputs.
+
+        None of the frames may be left out, and none added: sampling is done.
+        """
+        ...
+
+    def digest(self) -> str:
+        """Returns a short text that changes whenever the inputs would."""
+        ...
+
+
+@runtime_checkable
+class VideoLanguageModel(Protocol):
+    """A model that reads a message beside a video: local weights, or an API."""
+
+    needs: ClassVar[frozenset[Need]]
+
+    @property
+    def tasks(self) -> frozenset[Task]:
+        """What it can be asked: `score`, `generate` or both."""
+        ...
+
+    @property
+    def preprocess(self) -> ClipPreprocess | None:
+        """None for a model that is shown no frames."""
+        ...
+
+    @property
+    def module(self) -> torch.nn.Module | None:
+        """The weights, loaded when first asked for; None where Lightning is to leave them alone.
+
+        That is: for an API, and for weights that are quantised or placed by device_map.
+        """
+        ...
+
+    def identity(self) -> str:
+        """Returns a text that changes whenever an answer would."""
+        ...
+
+    def answer(self, asked: Sequence[tuple[View | None, Sequence[Request]]]) -> list[list[Reply]]:
+        """Answers requests, grouped by the view they share; None: without any video.
+
+        What concerns one request (a refusal, an overlong prompt) is the status of its reply; an
+        exception concerns all that were asked together, and smaller parts will be tried.
+        """
         ...

@@ -21,10 +21,15 @@ Kind = Literal["v2t", "t2v", "match", "mcq", "yes_no", "open"]
 `open`: 1 clip, a free answer, no options.
 """
 
-Status = Literal["ok", "refused", "unparsed", "decode_error", "model_error", "oom", "not_judged"]
-"""What became of a request. Only FINAL statuses are kept on resume; the others are tried again."""
+Status = Literal[
+    "ok", "refused", "unparsed", "overlong", "decode_error", "model_error", "oom", "not_judged"
+]
+"""What became of a request. Only FINAL statuses are kept on resume; the others are tried again.
 
-FINAL: frozenset[str] = frozenset({"ok", "refused", "unparsed"})
+`overlong`: prompt and video are more than the model's context holds. They are never cut to fit.
+"""
+
+FINAL: frozenset[str] = frozenset({"ok", "refused", "unparsed", "overlong"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +116,93 @@ class Facts(Protocol):
         ...
 
 
+Task = Literal["match", "score", "generate"]
+"""What a model is asked to do with a request. `match`: say how well a text fits a clip. `score`:
+say how probable each of some continuations is after a message. `generate`: answer a message."""
+
+Form = Literal["encode", "bare", "space"]
+"""Which tokens spell a continuation. `encode`: those the tokenizer makes of the text alone, as
+`tokenizer.encode(text, add_special_tokens=False)`. `bare`, `space`: those that spell it without, or
+with, a space before it; for SentencePiece `A` and `▁A` are different tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """What a language model's reply might be."""
+
+    text: str
+    form: Form = "encode"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a language model is told.
+
+    VIDEO in the text marks where the video goes; without the mark it comes first.
+    """
+
+    text: str
+    system: str | None = None
+    """None: the chat template's own system prompt, if it has one."""
+    render: Literal["chat", "raw"] = "chat"
+    """`chat`: through the checkpoint's chat template. `raw`: the text is all that the model reads.
+    """
+
+
+VIDEO = "<video>"
+"""Stands for the video in a message's text."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The smallest thing a model is asked: does this text fit these clips?"""
+    """The smallest thing a model is asked."""
 
     clips: tuple[Clip, ...]
-    """Usually one."""
-    text: str
-    """As rendered by the prompt: exactly what the model reads."""
+    """Usually one. None: a language model is asked without any video."""
+    text: str = ""
+    """The caption or option to `match`, as rendered by the prompt: exactly what the model reads."""
+    message: Message | None = None
+    """What to `score` continuations of, or to `generate` an answer to."""
+    continuations: tuple[Continuation, ...] = ()
+    """To `score`; a message without any is to be answered freely."""
+
+    @property
+    def task(self) -> Task:
+        """What is asked."""
+        if self.message is None:
+            return "match"
+        return "score" if self.continuations else "generate"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a language model gave for one request, with what it takes to check it."""
+
+    status: Status = "ok"
+    reason: str = ""
+    prompt: str = ""
+    """The rendered prompt, before the video's placeholder is multiplied."""
+    text: str | None = None
+    """What it generated."""
+    log_probs: tuple[float, ...] = ()
+    """(continuations,) natural log-probability of each continuation: the fp32 sum over its tokens.
+    NaN where an API does not say."""
+    token_ids: tuple[tuple[int, ...], ...] = ()
+    """The tokens of each continuation."""
+    prompt_tokens: int = 0
+    """All tokens before the reply, those of the video included."""
+    visual_tokens: int = 0
+    frame_shape: tuple[int, ...] = ()
+    """Frames x height x width as delivered to the vision tower, after the processor."""
+    reply_tokens: int = 0
+    finish_reason: str = ""
+    """`stop`, `length` (max_new_tokens were not enough), or an API's own word."""
+    dtype: str = ""
+    """What the arithmetic was in; empty for an API."""
+    model_version: str = ""
+    """What an API says it ran."""
+    usd: float = 0.0
+    """What it cost, where prices are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +211,22 @@ class Answer:
 
     status: Status
     value: float = math.nan
-    """The score, higher for a better match; NaN unless status is ok."""
+    """The score of a `match`, higher for a better one; NaN unless status is ok."""
     reason: str = ""
     truncated: bool = False
+    reply: Reply | None = None
+    """A language model's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prediction:
-    """One stored result of a model, one row on disk: an embedding or a pair's score."""
+    """One stored result of a model, one row on disk: an embedding, a pair's score or a reply."""
 
     key: str
     """Content hash of everything that can change it."""
-    kind: Literal["clip", "text", "pair", "frame"]
-    """A `frame` is for the embedding cache only: no request needs it by itself."""
+    kind: Literal["clip", "text", "pair", "frame", "reply"]
+    """A `frame` is for the embedding cache only: no request needs it by itself. A `clip` of a
+    language model has no embedding: it tells which frames were shown, or why there are none."""
     status: Status
     embedding: np.ndarray | None = None
     """Unit vector (d,), float32, of a clip or a text; None unless status is ok."""
@@ -156,6 +243,8 @@ class Prediction:
     """What the sampler was asked for; `len(frame_indices)` were delivered."""
     truncated: bool = False
     """The text was longer than the model reads."""
+    reply: Reply | None = None
+    """A language model's; its status and reason are the row's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +258,14 @@ class Score:
     reason: str = ""
     """Why the status is not ok, in one line."""
     truncated: bool = False
-    """At least one of its texts was longer than the model reads."""
+    """At least one of its texts was longer than the model reads, or a reply was cut off."""
+    response: str = ""
+    """What the model wrote, where the scorer read it."""
+    rule: str = ""
+    """By which rule the scorer read it."""
+    observed: Mapping[str, float] = field(default_factory=dict)
+    """What the scorer noticed beside the score: `first_picked`, the share of orders in which the
+    first option was chosen. Averaged per test in summary.json."""
 
 
 Outcome = Literal["right", "wrong", "tie", "unscored"]

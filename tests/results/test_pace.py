@@ -14,7 +14,8 @@ import yaml
 
 from vbench.records import Prediction
 from vbench.results.pace import find_pace
-from vbench.results.store import PREDICTION_SCHEMA, write_json
+from vbench.results.shards import PREDICTION_SCHEMA
+from vbench.results.store import write_json
 
 CONFIG = {
     "command": {},

@@ -51,7 +51,7 @@ class AskFrameEncoder:
         rows = together_or_alone(self._texts, texts, _failed_text)
         rows += together_or_alone(lambda f: self._clips(f, device, dtype), decoded, _failed_clips)
         rows += [
-            _clip_row(clip, clip.status, reason=clip.reason)
+            clip_row(clip, clip.status, reason=clip.reason)
             for file in files
             for clip in file.clips
             if clip.status != "ok"
@@ -83,7 +83,7 @@ class AskFrameEncoder:
             for clip in file.clips:
                 if clip.status == "ok":
                     vector = self.model.pool(own[list(clip.rows)]).float().cpu().numpy()
-                    rows.append(_clip_row(clip, "ok", embedding=vector))
+                    rows.append(clip_row(clip, "ok", embedding=vector))
         return rows
 
     def _encode(
@@ -158,12 +158,22 @@ def together_or_alone(
     run: Callable[[Any], list[Prediction]],
     items: Sequence[Any],
     failed: Callable[[Any, Status, str], list[Prediction]],
+    never: type[Exception] | tuple[type[Exception], ...] = (),
 ) -> list[Prediction]:
-    """Runs items together; on failure in halves, down to one; what fails alone is recorded."""
+    """Runs items together; on failure in halves, down to one; what fails alone is recorded.
+
+    Args:
+        run: Returns the rows of some items.
+        items: Any number.
+        failed: Returns the rows of an item that failed, from status and reason.
+        never: Exceptions that end the run: trying again would be no help.
+    """
     if not items:
         return []
     try:
         return run(items)
+    except never:
+        raise
     except Exception as error:
         out_of_memory = isinstance(error, torch.OutOfMemoryError | MemoryError)
         reason = " ".join(f"{type(error).__name__}: {error}".split())
@@ -172,8 +182,8 @@ def together_or_alone(
     if out_of_memory and torch.cuda.is_available():
         torch.cuda.empty_cache()
     half = len(items) // 2
-    return together_or_alone(run, items[:half], failed) + together_or_alone(
-        run, items[half:], failed
+    return together_or_alone(run, items[:half], failed, never) + together_or_alone(
+        run, items[half:], failed, never
     )
 
 
@@ -188,7 +198,8 @@ def _frame_rows(file: PreparedFile, embeddings: torch.Tensor) -> list[Prediction
     ]
 
 
-def _clip_row(clip: PreparedClip, status: Status, **extra: Any) -> Prediction:
+def clip_row(clip: PreparedClip, status: Status, **extra: Any) -> Prediction:
+    """Returns the row of a clip: which frames were shown, and what else is known."""
     return Prediction(
         clip.key,
         "clip",
@@ -204,7 +215,7 @@ def _clip_row(clip: PreparedClip, status: Status, **extra: Any) -> Prediction:
 
 def _failed_clips(item: PreparedFile, status: Status, reason: str) -> list[Prediction]:
     alive = [clip for clip in item.clips if clip.status == "ok"]
-    return [_clip_row(clip, status, reason=reason) for clip in alive]
+    return [clip_row(clip, status, reason=reason) for clip in alive]
 
 
 def _failed_text(item: tuple[str, str], status: Status, reason: str) -> list[Prediction]:

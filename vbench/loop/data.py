@@ -7,10 +7,11 @@ memory. Failures become statuses of the clips they concern, never exceptions of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,8 +21,9 @@ from vbench.errors import VbenchError
 from vbench.loop.plan import FileWork, TextWork, Work
 from vbench.loop.sources import Frame, FrameRecall, Source
 from vbench.loop.strips import evenly, thumbnail, write_strip
-from vbench.protocols import Preprocess, TwoStepPreprocess
-from vbench.records import Clip, Status
+from vbench.loop.views import RawFrames, make_views, time_clip
+from vbench.protocols import ClipPreprocess, ClipTiming, Preprocess, TwoStepPreprocess
+from vbench.records import Clip, Request, Status
 
 FRAMES_AT_ONCE = 16
 """Frames at full size in memory; past eight or so, more at once are no faster."""
@@ -40,11 +42,15 @@ class PreparedClip:
     """Rows of the file's frames, first `pixels`, then `known`, in the order of the clip."""
     status: Status = "ok"
     reason: str = ""
+    timing: ClipTiming | None = None
+    """When its frames were taken; for a language model's processor only."""
+    inputs: Mapping[str, Any] | None = None
+    """What that processor made of them."""
 
 
 @dataclass
 class PreparedFile:
-    """One file's clips over one block of pixel values."""
+    """One file's clips over one block of pixel values, or with the inputs of their views."""
 
     path: str
     clips: list[PreparedClip]
@@ -57,6 +63,8 @@ class PreparedFile:
     """(k, d), embeddings of the frames that need no encoding."""
     finish: Callable[[torch.Tensor], torch.Tensor] | None = None
     """What is left to be done to the pixels; None: nothing."""
+    asks: tuple[tuple[str, str, Request], ...] = ()
+    fingerprint: str = ""
 
 
 Prepared = TextWork | PreparedFile
@@ -79,7 +87,7 @@ class WorkDataset(Dataset[Prepared]):
         work: Sequence[Work],
         open_source: Callable[[str], Source],
         sampler: object,
-        preprocess: Preprocess | None,
+        preprocess: Preprocess | ClipPreprocess | None,
         strips: Path | None,
         recall: FrameRecall | None = None,
     ) -> None:
@@ -97,12 +105,20 @@ class WorkDataset(Dataset[Prepared]):
         work = self.work[index]
         if isinstance(work, TextWork):
             return work
-        if not work.clips or self.preprocess is None:
-            return PreparedFile(work.path, [], None, work.pairs)
-        return self._prepare(work, self.preprocess)
-
-    def _prepare(self, work: FileWork, preprocess: Preprocess) -> PreparedFile:
         clips = [PreparedClip(key, clip) for key, clip in work.clips]
+        file = PreparedFile(
+            work.path, clips, None, work.pairs, asks=work.asks, fingerprint=work.fingerprint
+        )
+        if isinstance(self.preprocess, ClipPreprocess):
+            self._prepare(work, file, RawFrames())
+            make_views(_alive(clips), file.pixels, self.preprocess)
+            file.pixels = None
+        elif self.preprocess is not None and clips:
+            self._prepare(work, file, self.preprocess)
+        return file
+
+    def _prepare(self, work: FileWork, file: PreparedFile, preprocess: Preprocess) -> None:
+        clips = file.clips
         kept = KeptFrames(preprocess, with_thumbnails=self.strips is not None)
         try:
             source = self.open_source(work.path)
@@ -115,7 +131,7 @@ class WorkDataset(Dataset[Prepared]):
             for clip in clips:
                 _fail(clip, error)
         wanted = _wanted(clips)
-        pixels = kept.pixels(wanted)
+        file.pixels, file.finish = kept.pixels(wanted), kept.finish
         fresh = sorted(kept.row_of.keys() & wanted, key=lambda index: kept.row_of[index])
         known = sorted(kept.known.keys() & wanted)
         row_of = {index: row for row, index in enumerate([*fresh, *known])}
@@ -124,12 +140,10 @@ class WorkDataset(Dataset[Prepared]):
             if self.strips is not None:
                 thumbnails = [kept.thumbnails[index] for index in evenly(clip.frame_indices)]
                 write_strip(thumbnails, self.strips / f"{clip.key}.jpg")
-        file = PreparedFile(work.path, clips, pixels, work.pairs, finish=kept.finish)
         if self.recall is not None:
             file.items = tuple(self.recall.item(work.fingerprint, index) for index in fresh)
         if known:
             file.known = np.stack([kept.known[index] for index in known])
-        return file
 
     def _pick(self, source: Source, clip: PreparedClip) -> None:
         try:
@@ -140,6 +154,8 @@ class WorkDataset(Dataset[Prepared]):
         clip.frame_indices = picked.indices
         clip.timestamps_s = picked.timestamps_s
         clip.frames_wanted = picked.wanted
+        if isinstance(self.preprocess, ClipPreprocess):
+            time_clip(source, clip)
 
 
 class KeptFrames:

@@ -8,10 +8,11 @@ from typing import TypeGuard
 
 from vbench.errors import ConfigError
 from vbench.loop.ask import Ask, AskFrameEncoder, AskPairScorer
+from vbench.loop.ask_language import AskLanguageModel
 from vbench.loop.keys import hash_file
-from vbench.loop.plan import Plan, Sampler, plan_encoder, plan_pairs
+from vbench.loop.plan import Plan, Sampler, plan_encoder, plan_language, plan_pairs
 from vbench.loop.settings import LoaderSettings
-from vbench.protocols import FrameEncoder, PairScorer
+from vbench.protocols import FrameEncoder, PairScorer, VideoLanguageModel
 from vbench.records import Request
 
 
@@ -25,7 +26,7 @@ def plan_for(
     """Plans the least work that answers the requests.
 
     Args:
-        model: Decides what is stored: embeddings or pair scores.
+        model: Decides what is stored: embeddings, pair scores or replies.
         requests: In sample order.
         sampler: Chooses frames.
         precision: `trainer.precision`.
@@ -36,6 +37,8 @@ def plan_for(
     """
     if _is_encoder(model):
         return plan_encoder(requests, model, sampler, precision, hash_file)
+    if _is_language_model(model):
+        return plan_language(requests, model, sampler, precision, hash_file)
     if isinstance(model, PairScorer):
         return plan_pairs(requests, model)
     raise _unknown(model)
@@ -45,7 +48,7 @@ def ask_for(model: object, settings: LoaderSettings) -> Ask:
     """Returns what puts prepared work to the model.
 
     Args:
-        model: A FrameEncoder or a PairScorer.
+        model: Of any family.
         settings: Batch sizes.
 
     Raises:
@@ -53,6 +56,8 @@ def ask_for(model: object, settings: LoaderSettings) -> Ask:
     """
     if _is_encoder(model):
         return AskFrameEncoder(model, settings.frames_per_batch)
+    if _is_language_model(model):
+        return AskLanguageModel(model)
     if isinstance(model, PairScorer):
         return AskPairScorer(model)
     raise _unknown(model)
@@ -61,7 +66,14 @@ def ask_for(model: object, settings: LoaderSettings) -> Ask:
 def _is_encoder(model: object) -> TypeGuard[FrameEncoder]:
     # The class, not the instance as isinstance would: to ask an instance for `module` is to load
     # its weights, which planning must not.
-    methods = ("identity", "embed_frames", "pool", "embed_texts")
+    return _has(model, "identity", "embed_frames", "pool", "embed_texts")
+
+
+def _is_language_model(model: object) -> TypeGuard[VideoLanguageModel]:
+    return _has(model, "identity", "answer")
+
+
+def _has(model: object, *methods: str) -> bool:
     return all(callable(getattr(type(model), method, None)) for method in methods)
 
 
@@ -70,5 +82,5 @@ def _unknown(model: object) -> ConfigError:
         f"{type(model).__name__} is no model that vbench can ask",
         where="model._target_",
         why="it implements none of the protocols in vbench.protocols",
-        mend="give it the members of FrameEncoder or PairScorer",
+        mend="give it the members of FrameEncoder, PairScorer or VideoLanguageModel",
     )

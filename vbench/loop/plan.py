@@ -1,19 +1,20 @@
 """From samples to the least work that answers them: each file once, each clip once, each text once.
 
 A request is answered from stored predictions: for an encoder the clip's and the text's embedding,
-for a pair scorer the pair's score. The plan knows which keys a request needs and which pieces of
-work make them; what is already stored is not planned again.
+for a pair scorer the pair's score, for a language model its reply. The plan knows which keys a
+request needs and which pieces of work make them; what is already stored is not planned again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from vbench.loop.keys import Address, Base, digest, fingerprint, hash_file
-from vbench.protocols import FrameEncoder, PairScorer
+from vbench.protocols import FrameEncoder, PairScorer, VideoLanguageModel
 from vbench.records import Clip, Request
 
 
@@ -42,6 +43,8 @@ class FileWork:
     """(key, clip) to embed."""
     pairs: tuple[tuple[str, Clip, str], ...] = ()
     """(key, clip, text) to score."""
+    asks: tuple[tuple[str, str, Request], ...] = ()
+    """(key, key of the clip it is about, request) to put to a language model."""
     fingerprint: str = ""
     """Hash of the content; not taken where no file is opened."""
 
@@ -92,8 +95,12 @@ class Plan:
         for file in list(self.files.values())[rank::world]:
             clips = tuple(item for item in file.clips if item[0] not in done)
             pairs = tuple(item for item in file.pairs if item[0] not in done)
-            if clips or pairs:
-                work.append(replace(file, clips=clips, pairs=pairs))
+            asks = tuple(item for item in file.asks if item[0] not in done)
+            if asks:  # a clip that has its row is shown again for the questions that are left
+                about = {clip for _, clip, _ in asks}
+                clips = tuple(item for item in file.clips if item in clips or item[0] in about)
+            if clips or pairs or asks:
+                work.append(replace(file, clips=clips, pairs=pairs, asks=asks))
         return work
 
     def contents(self) -> dict[str, str]:
@@ -164,3 +171,68 @@ def plan_pairs(requests: Iterable[Request], model: PairScorer) -> Plan:
         plan.keys[request] = (key,)
     plan.files = {path: FileWork(path, (), tuple(of)) for path, of in pairs.items()}
     return plan
+
+
+NO_FILE = ""
+"""The path of what is asked without any video."""
+
+
+def plan_language(
+    requests: Iterable[Request],
+    model: VideoLanguageModel,
+    sampler: Sampler,
+    precision: str,
+    hash_file: Callable[[Path], str] = hash_file,
+) -> Plan:
+    """Plans a language model: one row per view, saying what was shown, and one per request.
+
+    Args:
+        requests: In sample order; repeated requests cost nothing.
+        model: Its identity and preprocessing enter the keys; what it `needs` decides whether a
+            file is decoded, handed over or left alone.
+        sampler: Chooses frames within each clip's span.
+        precision: The arithmetic, part of every key.
+        hash_file: Hashes one file's bytes; may remember.
+    """
+    plan = Plan()
+    sees = bool(model.needs & {"frames", "video"})
+    seen = {"sampler": sampler.digest()} if "frames" in model.needs else {}
+    if model.preprocess is not None:
+        seen["preprocess"] = model.preprocess.digest()
+    base = plan.base({"kind": "reply", "model": model.identity(), "precision": precision, **seen})
+    clips: dict[str, dict[str, Clip]] = {}
+    asks: dict[str, list[tuple[str, str, Request]]] = {}
+    prints: dict[str, str] = {}
+    for request in dict.fromkeys(requests):
+        span, path, view = "", NO_FILE, ""
+        if sees and request.clips:
+            (clip,) = request.clips
+            path = clip.path
+            if path not in prints:
+                prints[path] = fingerprint(path, hash_file)
+            span = f"{prints[path]}:{clip.start_s}:{clip.end_s}"
+            view = digest("view", base, span)
+            clips.setdefault(path, {})[view] = clip
+        at = Address(base, json.dumps([span, *_said(request)], ensure_ascii=True))
+        plan.keys[request] = (view, at.key) if view else (at.key,)
+        if at.key not in plan.addresses:
+            asks.setdefault(path, []).append((at.key, view, request))
+        plan.addresses[at.key] = at
+    plan.files = {
+        path: FileWork(
+            path,
+            tuple(clips.get(path, {}).items()),
+            asks=tuple(of),
+            fingerprint=prints.get(path, ""),
+        )
+        for path, of in asks.items()
+    }
+    return plan
+
+
+def _said(request: Request) -> list[object]:
+    if request.message is None:
+        return [request.text]
+    told = request.message
+    candidates = [[one.text, one.form] for one in request.continuations]
+    return [told.text, told.system, told.render, candidates]

@@ -55,8 +55,27 @@ class FrameRecall(Protocol):
         ...
 
 
+class Timeline(Protocol):
+    """The frames of a file."""
+
+    @property
+    def timestamps_s(self) -> tuple[float, ...]:
+        """One per frame, ascending, seconds from the file's first frame."""
+        ...
+
+    @property
+    def end_s(self) -> float:
+        """When the last frame stops being shown."""
+        ...
+
+
 class Source(Protocol):
     """An opened video file or folder of frames."""
+
+    @property
+    def timeline(self) -> Timeline:
+        """The frames it holds and when they are shown."""
+        ...
 
     def pick(self, clip: Clip, sampler: Any) -> Picked:
         """Returns the frames a sampler chooses within a clip's span."""

@@ -26,11 +26,12 @@ class Scorer(Protocol):
 def answer(keys: Sequence[str], rows: Mapping[str, Prediction]) -> Answer | None:
     """Computes a request's answer from stored rows; None while one is missing.
 
-    Two embeddings give their cosine, summed in double precision over fp32 unit vectors, so that
-    equal texts tie exactly whatever was batched with them.
+    A language model's request has the row of its view, which has no part in the answer unless it
+    failed, and the row of the reply. Two embeddings give their cosine, summed in double precision
+    over fp32 unit vectors, so that equal texts tie exactly whatever was batched with them.
 
     Args:
-        keys: The rows a request needs: a clip's and a text's, or a pair's.
+        keys: The rows a request needs: a clip's and a text's, a pair's, or a view's and a reply's.
         rows: Stored rows by key.
     """
     found = [rows[key] for key in keys if key in rows]
@@ -39,7 +40,9 @@ def answer(keys: Sequence[str], rows: Mapping[str, Prediction]) -> Answer | None
     truncated = any(row.truncated for row in found)
     for row in found:
         if row.status != "ok":
-            return Answer(row.status, reason=row.reason, truncated=truncated)
+            return Answer(row.status, reason=row.reason, truncated=truncated, reply=row.reply)
+    if found[-1].reply is not None:
+        return Answer("ok", truncated=truncated, reply=found[-1].reply)
     vectors = [np.asarray(row.embedding, dtype=np.float64) for row in found if row.score is None]
     value = float(np.dot(*vectors)) if vectors else found[0].score
     return Answer("ok", math.nan if value is None else value, truncated=truncated)
@@ -140,11 +143,11 @@ class Tally:
         """
         found: dict[tuple[str, str], Prediction] = {}
         for request, keys in self.keys.items():
-            (clip,) = request.clips
+            clip = next(iter(request.clips), None)
             for row in (self.rows[key] for key in keys):
-                if row.status != "ok" and row.kind == "text":
+                if row.status != "ok" and (row.kind == "text" or clip is None):
                     found[row.key, ""] = row
-                elif row.status != "ok":
+                elif row.status != "ok" and clip is not None:
                     own = replace(row, video_id=clip.video_id, path=clip.path)
                     found[row.key, clip.path] = own
         return list(found.values())

@@ -21,7 +21,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -30,23 +29,7 @@ import yaml
 from vbench.errors import RunError
 from vbench.records import FINAL, Prediction
 from vbench.results.process import this_process
-
-PREDICTION_SCHEMA = pa.schema(
-    [
-        ("key", pa.string()),
-        ("kind", pa.string()),
-        ("status", pa.string()),
-        ("embedding", pa.list_(pa.float32())),
-        ("score", pa.float64()),
-        ("reason", pa.string()),
-        ("video_id", pa.string()),
-        ("path", pa.string()),
-        ("frame_indices", pa.list_(pa.int32())),
-        ("timestamps_s", pa.list_(pa.float64())),
-        ("frames_wanted", pa.int32()),
-        ("truncated", pa.bool_()),
-    ]
-)
+from vbench.results.shards import read_shard, to_table
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -104,12 +87,8 @@ class RunFolder:
 
     def write_predictions(self, rows: Iterable[Prediction], rank: int = 0) -> None:
         """Writes rows as one new file, named by time, rank and shard; no rows write nothing."""
-        columns: dict[str, list[Any]] = {name: [] for name in PREDICTION_SCHEMA.names}
-        for row in rows:
-            for name, values in columns.items():
-                values.append(getattr(row, name))
-        if columns["key"]:
-            table = pa.table(columns, schema=PREDICTION_SCHEMA)
+        table = to_table(rows)
+        if len(table):
             writer = f"{rank:04d}-{self.share[0]:04d}-{uuid.uuid4().hex[:8]}"
             file = self.path / "predictions" / f"{time.time_ns():019d}-{writer}.parquet"
             write_atomically(file, lambda aside: pq.write_table(table, aside))
@@ -124,7 +103,7 @@ class RunFolder:
         for shard in prediction_files(self.path):
             if shard.name not in self._seen:
                 self._seen.add(shard.name)
-                for row in _read_shard(shard):
+                for row in read_shard(shard):
                     merge(rows, row)
         return rows
 
@@ -137,7 +116,7 @@ class RunFolder:
         rows: dict[str, Prediction] = {}
         wanted = pc.field("key").isin(pa.array(list(keys), pa.string()))
         for shard in prediction_files(self.path):
-            for row in _read_shard(shard, wanted):
+            for row in read_shard(shard, wanted):
                 merge(rows, row)
         return rows
 
@@ -167,26 +146,6 @@ def merge(rows: dict[str, Prediction], row: Prediction) -> None:
     known = rows.get(row.key)
     if known is None or known.status not in FINAL:
         rows[row.key] = row
-
-
-def _read_shard(shard: Path, only: pc.Expression | None = None) -> Iterable[Prediction]:
-    try:
-        table = pq.read_table(shard, schema=PREDICTION_SCHEMA, filters=only)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise RunError(
-            "a shard of stored predictions cannot be read",
-            where=str(shard),
-            why=str(error).splitlines()[0],
-            mend="delete that one file and type the same command again: only its rows are redone",
-        ) from error
-    embeddings = table["embedding"].combine_chunks()
-    flat = embeddings.values.to_numpy(zero_copy_only=False)
-    bounds = embeddings.offsets.to_numpy()
-    for i, row in enumerate(table.drop_columns(["embedding"]).to_pylist()):
-        row["frame_indices"] = tuple(row["frame_indices"])
-        row["timestamps_s"] = tuple(row["timestamps_s"])
-        vector = flat[bounds[i] : bounds[i + 1]].astype(np.float32)
-        yield Prediction(embedding=vector if len(vector) else None, **row)
 
 
 def open_run(

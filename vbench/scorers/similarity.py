@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from vbench.prompts import Prompt
-from vbench.records import Answer, Request, Sample, Score
+from vbench.records import Answer, Kind, Request, Sample, Score, Task
 
 
 @dataclass(frozen=True)
 class Similarity:
     """One request per clip and text; the answers in the same order are the score matrix."""
+
+    task: ClassVar[Task] = "match"
+    kinds: ClassVar[tuple[Kind, ...]] = ("v2t", "t2v", "match", "mcq", "yes_no")
 
     def requests(self, sample: Sample, prompt: Prompt) -> list[Request]:
         """Returns the sample's requests, row-major: clips x texts."""
