@@ -26,6 +26,10 @@ class Sampler(Protocol):
         ...
 
 
+NO_FILE = ""
+"""The path of what is asked of a language model without any video."""
+
+
 @dataclass(frozen=True)
 class TextWork:
     """Texts to embed in one go."""
@@ -78,21 +82,21 @@ class Plan:
     def work(
         self, done: Collection[str], texts_per_batch: int, rank: int = 0, world: int = 1
     ) -> list[Work]:
-        """Returns what is left for one rank: texts first, then files.
+        """Returns what is left for one rank: texts first, then files, then questions without one.
 
         The stripe is cut from the whole plan before finished keys are dropped, so ranks that look
         at the folder at different moments still cover everything exactly once.
 
         Args:
             done: Keys with a final row.
-            texts_per_batch: Texts per piece of text work.
+            texts_per_batch: Texts, or questions without a file, per piece of work.
             rank: This process, from 0.
             world: Number of processes.
         """
         mine = [item for item in list(self.texts.items())[rank::world] if item[0] not in done]
         chunks = range(0, len(mine), texts_per_batch)
         work: list[Work] = [TextWork(tuple(mine[i : i + texts_per_batch])) for i in chunks]
-        for file in list(self.files.values())[rank::world]:
+        for file in [file for file in self.files.values() if file.path][rank::world]:
             clips = tuple(item for item in file.clips if item[0] not in done)
             pairs = tuple(item for item in file.pairs if item[0] not in done)
             asks = tuple(item for item in file.asks if item[0] not in done)
@@ -101,6 +105,10 @@ class Plan:
                 clips = tuple(item for item in file.clips if item in clips or item[0] in about)
             if clips or pairs or asks:
                 work.append(replace(file, clips=clips, pairs=pairs, asks=asks))
+        blind = self.files[NO_FILE].asks[rank::world] if NO_FILE in self.files else ()
+        left = [item for item in blind if item[0] not in done]
+        chunks = range(0, len(left), texts_per_batch)
+        work += [FileWork(NO_FILE, (), asks=tuple(left[i : i + texts_per_batch])) for i in chunks]
         return work
 
     def contents(self) -> dict[str, str]:
@@ -173,10 +181,6 @@ def plan_pairs(requests: Iterable[Request], model: PairScorer) -> Plan:
     return plan
 
 
-NO_FILE = ""
-"""The path of what is asked without any video."""
-
-
 def plan_language(
     requests: Iterable[Request],
     model: VideoLanguageModel,
@@ -200,6 +204,7 @@ def plan_language(
     if model.preprocess is not None:
         seen["preprocess"] = model.preprocess.digest()
     base = plan.base({"kind": "reply", "model": model.identity(), "precision": precision, **seen})
+    view_base = plan.base({"kind": "view", **seen})
     clips: dict[str, dict[str, Clip]] = {}
     asks: dict[str, list[tuple[str, str, Request]]] = {}
     prints: dict[str, str] = {}
@@ -211,7 +216,9 @@ def plan_language(
             if path not in prints:
                 prints[path] = fingerprint(path, hash_file)
             span = f"{prints[path]}:{clip.start_s}:{clip.end_s}"
-            view = digest("view", base, span)
+            shown = Address(view_base, span)
+            view = shown.key
+            plan.addresses[view] = shown
             clips.setdefault(path, {})[view] = clip
         at = Address(base, json.dumps([span, *_said(request)], ensure_ascii=True))
         plan.keys[request] = (view, at.key) if view else (at.key,)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,24 @@ import numpy as np
 from vbench.loop.cache import EmbeddingCache, Entry
 from vbench.loop.keys import Address
 from vbench.loop.plan import Plan, TextWork, Work
-from vbench.records import Clip, Prediction
+from vbench.records import Clip, Prediction, Reply, Request
 
 _FACTS = ("frame_indices", "timestamps_s", "frames_wanted", "truncated")
 """What a row says beside its embedding that belongs to the answer, not to where the file lies."""
 
 
+_REPLY = tuple(f.name for f in dataclasses.fields(Reply) if f.name not in ("status", "reason"))
+_NO_VECTOR = np.empty(0, dtype=np.float32)
+
+
 def keys_of(work: Iterable[Work]) -> list[str]:
-    """Returns the keys of the embeddings that pieces of work would compute."""
+    """Returns the keys of what pieces of work would compute and the cache might hold."""
     found = []
     for item in work:
-        found += [key for key, _ in (item.texts if isinstance(item, TextWork) else item.clips)]
+        if isinstance(item, TextWork):
+            found += [key for key, _ in item.texts]
+        else:
+            found += [key for key, _ in item.clips] + [key for key, _, _ in item.asks]
     return found
 
 
@@ -63,6 +71,9 @@ class Recall:
         self._clips: dict[str, Clip] = {
             key: clip for file in plan.files.values() for key, clip in file.clips
         }
+        self._asks: dict[str, Request] = {
+            key: request for file in plan.files.values() for key, _, request in file.asks
+        }
 
     def rows(self, keys: Collection[str]) -> list[Prediction]:
         """Returns the rows for the keys that are cached, and lays out their strips.
@@ -78,12 +89,12 @@ class Recall:
         entries = [
             Entry(
                 address,
-                row.embedding,
-                {name: getattr(row, name) for name in _FACTS},
+                _NO_VECTOR if row.embedding is None else row.embedding,
+                _facts(row),
                 self._strip(row.key),
             )
             for row in rows
-            if row.embedding is not None and (address := self.plan.addresses.get(row.key))
+            if row.status == "ok" and (address := self.plan.addresses.get(row.key))
         ]
         if entries:
             self.cache.put(entries, self.plan.bases)
@@ -137,10 +148,29 @@ class Recall:
 
     def _row(self, key: str, entry: Entry) -> Prediction:
         facts: dict[str, Any] = dict(entry.facts)
+        if key in self._asks:
+            return self._reply_row(key, facts)
         for name in ("frame_indices", "timestamps_s"):
             facts[name] = tuple(facts[name])
         clip = self._clips.get(key)
         if clip is None:
             return Prediction(key, "text", "ok", entry.vector, **facts)
         facts |= {"video_id": clip.video_id, "path": clip.path}
-        return Prediction(key, "clip", "ok", entry.vector, **facts)
+        vector = entry.vector if len(entry.vector) else None
+        return Prediction(key, "clip", "ok", vector, **facts)
+
+    def _reply_row(self, key: str, facts: dict[str, Any]) -> Prediction:
+        facts["token_ids"] = tuple(map(tuple, facts["token_ids"]))
+        for name in ("log_probs", "frame_shape"):
+            facts[name] = tuple(facts[name])
+        clip = next(iter(self._asks[key].clips), None)
+        where = (clip.video_id, clip.path) if clip else ("", "")
+        return Prediction(
+            key, "reply", "ok", video_id=where[0], path=where[1], reply=Reply(**facts)
+        )
+
+
+def _facts(row: Prediction) -> dict[str, object]:
+    if row.reply is not None:
+        return {name: getattr(row.reply, name) for name in _REPLY}
+    return {name: getattr(row, name) for name in _FACTS}
