@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -21,9 +20,11 @@ from vbench.datasets.toy.video import write_videos
 from vbench.datasets.toy.world import CLIP_S, ToyClip, benchmark_clip
 from vbench.datasets.velociti.layout import Layout
 from vbench.datasets.velociti.writer import Annotations, write_annotations
+from vbench.datasets.whole import write_whole
 from vbench.errors import DataError
 
 MANIFEST = "toy_set.json"
+SET = "the toy set"
 FORMAT = 1
 """Changes whenever the same settings would give other clips, captions or files."""
 
@@ -97,7 +98,7 @@ def build_set(root: Path, wanted: ToySet) -> None:
             _write_videos(clips, Layout.new(folder).videos)
         wanted._write_manifest(folder)
 
-    if not _write_whole(root, fill) and ToySet.at(root) != wanted:
+    if not write_whole(root, fill, SET) and ToySet.at(root) != wanted:
         raise DataError(
             f"'{root}' is not empty and no toy set of these settings",
             where=f"dataset.root={root}",
@@ -113,7 +114,8 @@ def add_videos(root: Path, built: ToySet) -> None:
         DataError: The folder cannot be written.
     """
     sys.stderr.write(f"vbench: rendering {built.num_videos} videos in {root}\n")
-    _write_whole(Layout.new(root).videos, lambda folder: _write_videos(built.clips(), folder))
+    videos = Layout.new(root).videos
+    write_whole(videos, lambda folder: _write_videos(built.clips(), folder), SET)
     replace(built, render=True)._write_manifest(root)
 
 
@@ -128,7 +130,7 @@ def build_frames(root: Path) -> None:
         for clip in built.clips():
             write_frames(clip, folder / clip.video_id)
 
-    _write_whole(frames, fill)
+    write_whole(frames, fill, SET)
 
 
 def write_tests(root: Path, clips: Sequence[ToyClip]) -> None:
@@ -192,28 +194,3 @@ def _write_videos(clips: Sequence[ToyClip], folder: Path) -> None:
     written = write_videos(clips, folder)
     for _ in track(written, "videos", len(clips), console=console, disable=not console.is_terminal):
         pass
-
-
-def _write_whole(folder: Path, fill: Callable[[Path], None]) -> bool:
-    """Fills a folder beside the wanted one, then renames it; False if the name is taken."""
-    folder = folder.resolve()
-    unfinished = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.part")
-    try:
-        unfinished.mkdir(parents=True)
-        fill(unfinished)
-        try:
-            unfinished.rename(folder)
-        except OSError:
-            if folder.is_dir() and any(folder.iterdir()):
-                return False
-            raise
-    except OSError as error:
-        raise DataError(
-            "the toy set cannot be written",
-            where=str(folder),
-            why=error.strerror or str(error),
-            mend="make room, or give a folder you may write to as dataset.root",
-        ) from error
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-    return True
