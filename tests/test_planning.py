@@ -194,14 +194,14 @@ def test_json_is_strict_and_its_keys_are_these(
     said = json.loads(capsys.readouterr().out, parse_constant=refuse)
     assert {key: list(value) for key, value in said.items() if isinstance(value, dict)} == {
         "samples": list(said["samples"]),
-        "per_sample": ["files", "clips", "frames", "texts", "pairs"],
-        "planned": ["files", "clips", "frames", "texts", "pairs"],
+        "per_sample": ["files", "clips", "frames", "texts", "pairs", "replies"],
+        "planned": ["files", "clips", "frames", "texts", "pairs", "replies"],
         "answers": ["total", "stored", "cached"],
-        "left": ["files", "clips", "frames", "texts", "pairs"],
+        "left": ["files", "clips", "frames", "texts", "pairs", "replies"],
         "bytes": ["videos", "decoded", "prepared", "embeddings"],
         "time": ["decode_cpu_s", "decode_workers", "measured_on", "total_s", "pace"],
         "faults": [],
-        "reuse": ["files", "clips", "frames", "texts", "pairs"],
+        "reuse": ["files", "clips", "frames", "texts", "pairs", "replies"],
     }
     others = ["version", "name", "run_dir", "requests", "unique_requests"]
     assert [key for key, value in said.items() if not isinstance(value, dict)] == others

@@ -111,7 +111,8 @@ class _Scale:
     def of(cls, plan: Plan, parts: Parts) -> _Scale:
         """Reads the packets of every file, and decodes two."""
         loader = parts.loader
-        files = {path: file for path, file in plan.files.items() if file.clips}
+        decodes = "frames" in parts.model.needs
+        files = {path: file for path, file in plan.files.items() if file.clips and decodes}
         sources = MeasureFile(files, parts.sampler, open_source)
         extents = {
             path: FileExtent(path, fault=found) if isinstance(found, str) else found
@@ -126,23 +127,26 @@ class _Scale:
     def amount(self, work: Sequence[Work]) -> Amount:
         """Adds up pieces of work."""
         files = [item for item in work if isinstance(item, FileWork)]
-        decoded = [file for file in files if file.clips]
+        decoded = [file for file in files if file.path in self.extents and file.clips]
         return Amount(
             files=len(decoded),
             clips=sum(len(file.clips) for file in decoded),
             frames=sum(self.extents[f.path].frames([key for key, _ in f.clips]) for f in decoded),
             texts=sum(len(item.texts) for item in work if isinstance(item, TextWork)),
             pairs=sum(len(file.pairs) for file in files),
+            replies=sum(len(file.asks) for file in files),
         )
 
     def per_sample(self, asked: Asked) -> Amount:
         """Counts what asking sample by sample would take."""
+        every = [request for _, requests in asked for request in requests]
+        told = sum(request.message is not None for request in every)
         if not self.extents:
-            return Amount(pairs=sum(len(requests) for _, requests in asked))
+            return Amount(pairs=len(every) - told, replies=told)
         shown = [clip for extent in self.extents.values() for clip in extent.of_clip.items()]
         frames_of = {key: len(frames) for key, frames in shown}
         clips, frames, texts = asked_per_sample(asked, self.plan, frames_of)
-        return Amount(files=clips, clips=clips, frames=frames, texts=texts)
+        return Amount(files=clips, clips=clips, frames=frames, texts=texts, replies=told)
 
     def bytes(self) -> Bytes:
         """Adds up sizes."""
@@ -159,7 +163,8 @@ class _Scale:
 
     def time(self, left: Sequence[Work], config: DictConfig) -> Time:
         """Estimates how long the rest takes."""
-        todo = [self.extents[w.path] for w in left if isinstance(w, FileWork) and w.clips]
+        files = [w.path for w in left if isinstance(w, FileWork) and w.clips]
+        todo = [self.extents[path] for path in files if path in self.extents]
         rest, pace = self.amount(left), None
         if self.extents:
             pace = find_pace(Path(config.paths.outputs), run_path(config), plain(config))

@@ -11,7 +11,7 @@ from typing import Any
 from vbench.errors import DecodeError
 from vbench.loop.data import PreparedFile, WorkDataset
 from vbench.loop.plan import FileWork, Plan
-from vbench.protocols import Preprocess
+from vbench.protocols import ClipPreprocess, Preprocess
 from vbench.records import Clip, Request, Sample
 
 Asked = Sequence[tuple[Sample, Sequence[Request]]]
@@ -100,7 +100,7 @@ def asked_per_sample(
 
     Args:
         asked: Each sample with its requests.
-        plan: An encoder's; it knows the keys of each request's clip and text.
+        plan: It knows the key of each request's clip.
         frames_of: Key of a clip → frames; clips that cannot be read may be absent.
 
     Returns:
@@ -108,10 +108,10 @@ def asked_per_sample(
     """
     decodes = frames = texts = 0
     for _, requests in asked:
-        clips = {request.clips: plan.keys[request][0] for request in requests}
+        clips = {request.clips: plan.keys[request][0] for request in requests if request.clips}
         decodes += len(clips)
         frames += sum(frames_of.get(key, 0) for key in clips.values())
-        texts += len({request.text for request in requests})
+        texts += len({request.text for request in requests if request.message is None})
     return decodes, frames, texts
 
 
@@ -131,7 +131,9 @@ class DecodeRate:
 
 
 def decode_rate(
-    extents: Sequence[FileExtent], sources: MeasureFile, preprocess: Preprocess
+    extents: Sequence[FileExtent],
+    sources: MeasureFile,
+    preprocess: Preprocess | ClipPreprocess,
 ) -> DecodeRate | None:
     """Decodes and prepares two files of middling size as a worker would, and takes the time.
 
@@ -152,15 +154,28 @@ def decode_rate(
     for number in range(-1, len(work)):  # once beforehand, to import what is imported on first use
         started = time.process_time()
         prepared = dataset[max(number, 0)] if work else None
-        if number < 0 or not isinstance(prepared, PreparedFile) or prepared.pixels is None:
+        if number < 0 or not isinstance(prepared, PreparedFile):
+            continue
+        shown, held = _prepared(prepared)
+        if not shown:
             continue
         seconds += time.process_time() - started
         load += loads[prepared.path]
-        frames += len(prepared.pixels)
-        size += prepared.pixels.nbytes
+        frames += shown
+        size += held
     if not load:
         return None
     return DecodeRate(tuple(chosen), seconds / load, size / frames)
+
+
+def _prepared(file: PreparedFile) -> tuple[int, int]:
+    """Returns how many frames a prepared file holds, and in how many bytes."""
+    if file.pixels is not None:
+        return len(file.pixels), file.pixels.nbytes
+    alive = [clip for clip in file.clips if clip.inputs]
+    values = [value for clip in alive for value in (clip.inputs or {}).values()]
+    size = sum(getattr(value, "nbytes", 0) for value in values)
+    return sum(len(clip.frame_indices) for clip in alive), size
 
 
 def _size(path: str) -> int:

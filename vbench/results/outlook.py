@@ -17,18 +17,19 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Amount:
-    """Files to decode, clips, frames and texts to encode, pairs to score."""
+    """Files to decode, clips, frames and texts to encode, pairs to score, replies to ask for."""
 
     files: int = 0
     clips: int = 0
     frames: int = 0
     texts: int = 0
     pairs: int = 0
+    replies: int = 0
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Rows of predictions: of a clip, a text or a pair."""
+    """Rows of predictions: of a clip, a text, a pair or a reply."""
 
     total: int
     """That there are in the end."""
