@@ -10,8 +10,8 @@ from vbench.errors import ConfigError, DataError
 from vbench.protocols import Dataset
 from vbench.records import Sample
 
-_FAMILIES = ("embed_frames", "score", "answer")
-"""The method that makes a model an encoder, a pair scorer, a language model."""
+_FAMILIES = ("embed_frames", "score", "score_texts", "answer")
+"""The method that makes a model an encoder, a pair or text scorer, a language model."""
 
 _TASKS = {
     "match": "it compares clips with texts, and the model reads messages",

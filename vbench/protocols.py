@@ -120,6 +120,26 @@ class PairScorer(Protocol):
 
 
 @runtime_checkable
+class TextScorer(Protocol):
+    """Scores a text by itself, for how plausible it is: what an evaluation gives away unseen."""
+
+    needs: ClassVar[frozenset[Need]]
+
+    @property
+    def module(self) -> torch.nn.Module:
+        """All the weights, loaded when first asked for; Lightning moves and casts them."""
+        ...
+
+    def identity(self) -> str:
+        """Returns a text that changes whenever a score would."""
+        ...
+
+    def score_texts(self, texts: Sequence[str]) -> tuple[list[float], list[bool]]:
+        """Returns one score per text, higher for a likelier one, and flags truncated texts."""
+        ...
+
+
+@runtime_checkable
 class TextLimit(Protocol):
     """A model that can say beforehand which texts are longer than it reads."""
 
@@ -186,7 +206,7 @@ class VideoLanguageModel(Protocol):
 
     @property
     def tasks(self) -> frozenset[Task]:
-        """What it can be asked: `score`, `generate` or both."""
+        """What it can be asked: `score`, `generate` or both; `match` by a TextScorer, too."""
         ...
 
     @property

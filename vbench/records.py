@@ -231,7 +231,7 @@ class Prediction:
     embedding: np.ndarray | None = None
     """Unit vector (d,), float32, of a clip or a text; None unless status is ok."""
     score: float | None = None
-    """Of a pair; None unless status is ok."""
+    """Of a pair, or of a text that is scored by itself; None unless status is ok."""
     reason: str = ""
     """Why the status is not ok, in one line."""
     video_id: str = ""

@@ -9,7 +9,7 @@ import torch
 
 from vbench.loop.data import Prepared, PreparedClip, PreparedFile
 from vbench.loop.plan import TextWork
-from vbench.protocols import FrameEncoder, PairScorer
+from vbench.protocols import FrameEncoder, PairScorer, TextScorer
 from vbench.records import Clip, Prediction, Status
 
 
@@ -152,6 +152,50 @@ class AskPairScorer:
                 for (key, _), s in zip(pairs, scores, strict=True)
             ]
         return rows
+
+
+class AskTextScorer:
+    """Scores all texts of a step together.
+
+    Args:
+        model: The scorer.
+    """
+
+    def __init__(self, model: TextScorer) -> None:
+        self.model = model
+
+    def __call__(
+        self, batch: Sequence[Prepared], device: torch.device, dtype: torch.dtype
+    ) -> list[Prediction]:
+        """Returns one row per text."""
+        texts = [item for work in batch if isinstance(work, TextWork) for item in work.texts]
+        return together_or_alone(self._score, texts, _failed_text)
+
+    def _score(self, texts: Sequence[tuple[str, str]]) -> list[Prediction]:
+        scores, truncated = self.model.score_texts([text for _, text in texts])
+        return [
+            Prediction(key, "text", "ok", score=score, truncated=cut)
+            for (key, _), score, cut in zip(texts, scores, truncated, strict=True)
+        ]
+
+
+class AskBoth:
+    """Puts texts to a model that scores them by themselves, and questions to the same model.
+
+    Args:
+        texts: Answers text work only.
+        questions: Answers file work only.
+    """
+
+    def __init__(self, texts: Ask, questions: Ask) -> None:
+        self.texts = texts
+        self.questions = questions
+
+    def __call__(
+        self, batch: Sequence[Prepared], device: torch.device, dtype: torch.dtype
+    ) -> list[Prediction]:
+        """Returns the rows of both."""
+        return self.texts(batch, device, dtype) + self.questions(batch, device, dtype)
 
 
 def together_or_alone(

@@ -7,12 +7,19 @@ from pathlib import Path
 from typing import TypeGuard
 
 from vbench.errors import ConfigError
-from vbench.loop.ask import Ask, AskFrameEncoder, AskPairScorer
+from vbench.loop.ask import Ask, AskBoth, AskFrameEncoder, AskPairScorer, AskTextScorer
 from vbench.loop.ask_language import AskLanguageModel
 from vbench.loop.keys import hash_file
-from vbench.loop.plan import Plan, Sampler, plan_encoder, plan_language, plan_pairs
+from vbench.loop.plan import (
+    Plan,
+    Sampler,
+    plan_encoder,
+    plan_language,
+    plan_pairs,
+    plan_texts,
+)
 from vbench.loop.settings import LoaderSettings
-from vbench.protocols import FrameEncoder, PairScorer, VideoLanguageModel
+from vbench.protocols import FrameEncoder, PairScorer, TextScorer, VideoLanguageModel
 from vbench.records import Request
 
 
@@ -37,6 +44,9 @@ def plan_for(
     """
     if _is_encoder(model):
         return plan_encoder(requests, model, sampler, precision, hash_file)
+    requests = list(requests)
+    if _is_text_scorer(model) and all(request.task == "match" for request in requests):
+        return plan_texts(requests, model, precision)
     if _is_language_model(model):
         return plan_language(requests, model, sampler, precision, hash_file)
     if isinstance(model, PairScorer):
@@ -56,8 +66,12 @@ def ask_for(model: object, settings: LoaderSettings) -> Ask:
     """
     if _is_encoder(model):
         return AskFrameEncoder(model, settings.frames_per_batch)
+    texts = AskTextScorer(model) if _is_text_scorer(model) else None
     if _is_language_model(model):
-        return AskLanguageModel(model)
+        questions = AskLanguageModel(model)
+        return AskBoth(texts, questions) if texts else questions
+    if texts:
+        return texts
     if isinstance(model, PairScorer):
         return AskPairScorer(model)
     raise _unknown(model)
@@ -67,6 +81,10 @@ def _is_encoder(model: object) -> TypeGuard[FrameEncoder]:
     # The class, not the instance as isinstance would: to ask an instance for `module` is to load
     # its weights, which planning must not.
     return _has(model, "identity", "embed_frames", "pool", "embed_texts")
+
+
+def _is_text_scorer(model: object) -> TypeGuard[TextScorer]:
+    return _has(model, "identity", "score_texts")
 
 
 def _is_language_model(model: object) -> TypeGuard[VideoLanguageModel]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vbench.loop.keys import Address, Base, digest, fingerprint, hash_file
-from vbench.protocols import FrameEncoder, PairScorer, VideoLanguageModel
+from vbench.protocols import FrameEncoder, PairScorer, TextScorer, VideoLanguageModel
 from vbench.records import Clip, Request
 
 
@@ -32,7 +32,7 @@ NO_FILE = ""
 
 @dataclass(frozen=True)
 class TextWork:
-    """Texts to embed in one go."""
+    """Texts to embed, or to score, in one go."""
 
     texts: tuple[tuple[str, str], ...]
     """(key, text)."""
@@ -62,7 +62,7 @@ class Plan:
 
     keys: dict[Request, tuple[str, ...]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
-    """key → text, for encoders."""
+    """key → text, for encoders and text scorers."""
     files: dict[str, FileWork] = field(default_factory=dict)
     """path → work."""
     bases: dict[str, Base] = field(default_factory=dict)
@@ -178,6 +178,24 @@ def plan_pairs(requests: Iterable[Request], model: PairScorer) -> Plan:
         pairs.setdefault(clip.path, []).append((key, clip, request.text))
         plan.keys[request] = (key,)
     plan.files = {path: FileWork(path, (), tuple(of)) for path, of in pairs.items()}
+    return plan
+
+
+def plan_texts(requests: Iterable[Request], model: TextScorer, precision: str) -> Plan:
+    """Plans a model that scores texts by themselves: one row per unique text, whatever its clips.
+
+    Args:
+        requests: In sample order; repeated requests cost nothing.
+        model: Its identity enters the keys.
+        precision: The arithmetic, part of every key.
+    """
+    plan = Plan()
+    base = plan.base({"kind": "text score", "model": model.identity(), "precision": precision})
+    for request in dict.fromkeys(requests):
+        at = Address(base, request.text)
+        plan.keys[request] = (at.key,)
+        plan.texts[at.key] = request.text
+        plan.addresses[at.key] = at
     return plan
 
 

@@ -14,7 +14,7 @@ from vbench.loop.keys import Address
 from vbench.loop.plan import Plan, TextWork, Work
 from vbench.records import Clip, Prediction, Reply, Request
 
-_FACTS = ("frame_indices", "timestamps_s", "frames_wanted", "truncated")
+_FACTS = ("frame_indices", "timestamps_s", "frames_wanted", "truncated", "score")
 """What a row says beside its embedding that belongs to the answer, not to where the file lies."""
 
 
@@ -153,10 +153,10 @@ class Recall:
         for name in ("frame_indices", "timestamps_s"):
             facts[name] = tuple(facts[name])
         clip = self._clips.get(key)
-        if clip is None:
-            return Prediction(key, "text", "ok", entry.vector, **facts)
-        facts |= {"video_id": clip.video_id, "path": clip.path}
         vector = entry.vector if len(entry.vector) else None
+        if clip is None:
+            return Prediction(key, "text", "ok", vector, **facts)
+        facts |= {"video_id": clip.video_id, "path": clip.path}
         return Prediction(key, "clip", "ok", vector, **facts)
 
     def _reply_row(self, key: str, facts: dict[str, Any]) -> Prediction:
