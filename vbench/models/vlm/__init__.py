@@ -1,0 +1,1 @@
+"""Video-language models: local weights scored by logits, the video read once."""
