@@ -304,6 +304,7 @@ def test_the_table_knows_at_least_twelve_kinds() -> None:
         "empty_text",
         "bad_target",
         "decoder_lost",
+        "other_count",
         "limit_unknown",
     }
     assert {kind for kind, *_ in CASES.values()} | elsewhere == set(KINDS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vbench.diagnosis.files import Examined, Use, file_findings, uses
 from vbench.diagnosis.findings import Finding, ordered
 from vbench.diagnosis.report import Report, conclusion, headline, line, tally, to_json
-from vbench.diagnosis.samples import limit_findings, sample_findings
+from vbench.diagnosis.samples import count_findings, limit_findings, sample_findings
 from vbench.errors import DataError
 from vbench.frames.facts import Decode, FileFacts, facts_of
 from vbench.loop.keys import fingerprint
@@ -41,6 +41,7 @@ def examine(config: DictConfig) -> Report:
     samples, findings = _samples(dataset, choices.dataset)
     if not findings:
         findings += sample_findings(samples)
+        findings += count_findings(samples, getattr(dataset, "counts", dict)())
         if model is not None:
             findings += limit_findings(samples, instantiate(config, "prompt"), model)
     used = uses(samples)

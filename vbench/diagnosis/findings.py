@@ -32,6 +32,7 @@ KINDS: Mapping[str, tuple[Severity, str]] = {
     "mislabelled": ("warning", "the name says one format, the file is another"),
     "duplicate_content": ("warning", "the same bytes under several names"),
     "duplicate_sample": ("warning", "a sample is there twice"),
+    "other_count": ("warning", "a test has another number of samples than was released"),
     "long_text": ("warning", "a text is longer than the model reads"),
     "variable_rate": ("note", "frames are not evenly spaced"),
     "repeated_frames": ("note", "many frames repeat the one before"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 from vbench.diagnosis.findings import Finding
 from vbench.prompts import Prompt
@@ -26,6 +26,21 @@ def sample_findings(samples: Sequence[Sample]) -> Iterator[Finding]:
         yield from _choices(sample)
     yield from _names(samples)
     yield from _repetitions(samples)
+
+
+def count_findings(samples: Sequence[Sample], released: Mapping[str, int]) -> Iterator[Finding]:
+    """Yields tests whose number of samples is not that of the release.
+
+    Args:
+        samples: All samples of a dataset.
+        released: Samples by test; other tests are not looked at.
+    """
+    counts = Counter(sample.test for sample in samples)
+    for test, count in counts.items():
+        if count != released.get(test, count):
+            what = f"it has {count} samples, the release has {released[test]}"
+            mend = "fetch the file again, or mind that numbers are not about the same samples"
+            yield Finding("other_count", test, what, mend, count)
 
 
 def limit_findings(samples: Sequence[Sample], prompt: Prompt, model: object) -> Iterator[Finding]:

@@ -1,4 +1,6 @@
+import csv
 import os
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -6,8 +8,10 @@ import pytest
 
 from vbench.datasets.table import Table
 from vbench.datasets.velociti.human_subset import HumanSubset
+from vbench.doctor import examine
 from vbench.errors import ConfigError, DataError
 from vbench.records import Clip
+from vbench.schema import compose
 
 HEADER = "cap1,cap2,ev,gt,video_id\n"
 
@@ -77,3 +81,32 @@ def test_errors(tmp_path: Path) -> None:
     (tmp_path / "sequence.csv").write_text(HEADER + "A.,B.,Ev1,cap1,../v\n")
     with pytest.raises(DataError, match="lies outside"):
         HumanSubset(str(tmp_path)).samples()
+
+
+def test_chrono_swaps_two_clauses_and_coref_shares_its_first_half(released: Path) -> None:
+    chrono = HumanSubset(str(released), tests=["chrono"]).samples()
+    pattern = re.compile(r"First, (.+?\.) Then, (.+\.)")
+    swapped = 0
+    for sample in chrono:
+        right, wrong = (pattern.fullmatch(text) for text in sample.texts)
+        assert right and wrong
+        swapped += right.groups() == wrong.groups()[::-1]
+    assert (swapped, len(chrono)) == (142, 142)
+    coref = HumanSubset(str(released), tests=["agent_coref"]).samples()
+    halves = re.compile(r"(The person who .+?) is also the one who .+\.")
+    firsts = [[halves.fullmatch(text) for text in sample.texts] for sample in coref]
+    same = sum(a is not None and b is not None and a[1] == b[1] for a, b in firsts)
+    assert (same, len(coref)) == (150, 150)
+
+
+def test_a_copy_with_a_row_twice_is_reported_by_the_doctor(released: Path, tmp_path: Path) -> None:
+    text = (released / "sequence.csv").read_text()
+    last = text.rstrip("\n").splitlines()[-1]
+    assert next(csv.reader([last]))[-1].startswith("v_")  # one line is one row
+    (tmp_path / "sequence.csv").write_text(f"{text.rstrip()}\n{last}\n")
+    settings = ["dataset=velociti/human_subset", f"dataset.root={tmp_path}", "loader.num_workers=0"]
+    found = examine(compose(settings, "doctor")).findings
+    reported = {finding.kind: finding for finding in found if finding.kind != "missing"}
+    assert set(reported) == {"duplicate_sample", "other_count"}
+    assert reported["duplicate_sample"].where.endswith("#2")
+    assert "it has 143 samples, the release has 142" in reported["other_count"].what

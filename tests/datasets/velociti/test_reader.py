@@ -7,8 +7,10 @@ from vbench.datasets.velociti.layout import TEST_FILES
 from vbench.datasets.velociti.reader import read_samples
 from vbench.datasets.velociti.release import Velociti
 from vbench.datasets.velociti.writer import Annotations, write_annotations
+from vbench.doctor import examine
 from vbench.errors import ConfigError, DataError
 from vbench.records import Clip
+from vbench.schema import compose
 
 A, B = "v_-vE1JNGKvxQ_seg_15_25", "v_a_seg_b_seg_0_10"
 PAIR_TESTS = [t for t in TEST_FILES if t != "ivat" and not t.startswith("control")]
@@ -156,3 +158,36 @@ def test_empty_tests_get_no_file(tmp_path: Path) -> None:
     write_annotations(tmp_path, Annotations({A: {"Ev1": "a.", "Ev5": "b."}}, {"chrono": {}}))
     files = {file.name for file in (tmp_path / "data").iterdir()}
     assert files == {"vidsitu_dict.json", "pos_caps.json"}
+
+
+def test_ivat_from_the_four_second_files(root: Path) -> None:
+    beside = root / "videos/velociti_videos_4s"
+    inside = root / "data/videos/velociti_videos_4s"
+    dataset = Velociti(str(root), tests=["ivat"], ivat="segments")
+    sample = dataset.samples()[1]
+    parts = [f"{A}/{A}_p1.mp4", f"{A}/{A}_p2.mp4"]
+    assert sample.clips == tuple(Clip(A, str(inside / part)) for part in parts)
+    assert (sample.kind, sample.texts) == ("match", (f"{A} does 1.", f"{A} does 5."))
+    beside.mkdir(parents=True)
+    clips = dataset.samples()[1].clips
+    assert [clip.path for clip in clips] == [str(beside / part) for part in parts]
+    whole = Velociti(str(root), tests=["chrono"], ivat="segments").samples()
+    assert whole == Velociti(str(root), tests=["chrono"]).samples()
+
+
+def test_counts_are_those_that_the_printed_numbers_need() -> None:
+    counts = Velociti("anywhere").counts()
+    assert set(counts) == set(TEST_FILES)
+    assert sum(counts[test] for test in PAIR_TESTS) == 7641
+    assert (counts["ivat"], counts["action_modif"]) == (719, 514)
+
+
+@pytest.mark.parametrize("choice", ["v1", "v1_frames", "v1_segments"])
+def test_the_doctor_counts_what_the_release_has(root: Path, choice: str) -> None:
+    settings = [f"dataset=velociti/{choice}", f"dataset.root={root}", "loader.num_workers=0"]
+    findings = examine(compose(settings, "doctor")).findings
+    counted = {finding.where: finding for finding in findings if finding.kind == "other_count"}
+    assert set(counted) == set(TEST_FILES)
+    assert counted["ivat"].what == "it has 2 samples, the release has 719"
+    lost = [finding.where for finding in findings if finding.kind == "missing"]
+    assert len(lost) == {"v1": 2, "v1_frames": 2, "v1_segments": 6}[choice]

@@ -2,7 +2,9 @@
 
 The layout is that of `velociti_data.zip` (katha-ai/VELOCITI, branch velociti_v1, README):
 annotations in `data/*.json`, pictures in `data/frames/<video>/frame_NNN.jpg`, videos in
-`videos/velociti_videos_10s/<video>.mp4`, under `data/` in the zip and beside it in the notebook.
+`videos/velociti_videos_10s/<video>.mp4` and their first and last four seconds in
+`videos/velociti_videos_4s/<video>/<video>_p1.mp4` and `_p2.mp4`; `videos/` lies under `data/` in
+the zip and beside it in the notebook.
 """
 
 from __future__ import annotations
@@ -16,6 +18,11 @@ from typing import Literal
 from vbench.errors import DataError
 
 Source = Literal["video", "frames"]
+
+Ivat = Literal["frames", "segments"]
+"""Where IVAT's two clips come from. `frames`: spans of the 10-second video, or of its pictures, as
+for contrastive models (dataloaders/ivat_dataset.py). `segments`: the 4-second files, as for
+Video-LLMs."""
 
 TEST_FILES: Mapping[str, str] = {
     "control_t2v": "control.json",
@@ -31,7 +38,24 @@ TEST_FILES: Mapping[str, str] = {
 }
 """The annotation file of each test, in the order of the paper's tables."""
 
+RELEASED_COUNTS: Mapping[str, int] = {
+    "control_t2v": 4500,
+    "control_v2t": 4500,
+    "ivat": 719,
+    "agent_iden": 1000,
+    "agent_bind": 1676,
+    "agent_coref": 418,
+    "action_adv": 500,
+    "action_bind": 1625,
+    "action_modif": 514,
+    "chrono": 1908,
+}
+"""Samples of each test in the v1 release. The paper's Table 1 says 900 for IVAT and 500 for
+ActModif; the release's notebook (data_explore.ipynb) has 719 and 514, and only these can give every
+accuracy that its Tables 2 and 3 print."""
+
 VIDEO_FOLDER = "videos/velociti_videos_10s"
+SEGMENT_FOLDER = "videos/velociti_videos_4s"
 FRAMES_FOLDER = "frames"
 
 _SAFE_ID = re.compile(r"[^\s/\\:\x00-\x1f]+")
@@ -45,12 +69,14 @@ class Layout:
     """The folder of the JSON files."""
     videos: Path
     frames: Path
+    segments: Path
+    """A folder per video with its first and its last four seconds."""
 
     @classmethod
     def new(cls, root: Path) -> Layout:
         """Returns the places of a set that is about to be written: everything under `data/`."""
         data = root / "data"
-        return cls(data, data / VIDEO_FOLDER, data / FRAMES_FOLDER)
+        return cls(data, data / VIDEO_FOLDER, data / FRAMES_FOLDER, data / SEGMENT_FOLDER)
 
     @classmethod
     def find(cls, root: Path) -> Layout:
@@ -65,9 +91,9 @@ class Layout:
         files = sorted(set(TEST_FILES.values()))
         for data in (root / "data", root):
             if any((data / name).is_file() for name in files):
-                homes = (data / VIDEO_FOLDER, data.parent / VIDEO_FOLDER)
-                videos = next((home for home in homes if home.is_dir()), homes[0])
-                return cls(data, videos, data / FRAMES_FOLDER)
+                videos = _beside_or_in(data, VIDEO_FOLDER)
+                segments = _beside_or_in(data, SEGMENT_FOLDER)
+                return cls(data, videos, data / FRAMES_FOLDER, segments)
         absent = "it holds none of the v1 files: " + ", ".join(files)
         raise DataError(
             f"no VELOCITI data in '{root}'",
@@ -81,6 +107,15 @@ class Layout:
         if source == "frames":
             return str(self.frames / video_id)
         return str(self.videos / f"{video_id}.mp4")
+
+    def segment(self, video_id: str, part: int) -> str:
+        """Returns the file of a video's first (1) or last (2) four seconds."""
+        return str(self.segments / video_id / f"{video_id}_p{part}.mp4")
+
+
+def _beside_or_in(data: Path, folder: str) -> Path:
+    homes = (data / folder, data.parent / folder)
+    return next((home for home in homes if home.is_dir()), homes[0])
 
 
 def is_safe(video_id: str) -> bool:

@@ -9,27 +9,31 @@ IVAT. Samples keep the order of the files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from vbench.datasets.velociti.json_files import Node, read_json
-from vbench.datasets.velociti.layout import TEST_FILES, Layout, Source, is_safe, source_of
+from vbench.datasets.velociti.layout import TEST_FILES, Ivat, Layout, Source, is_safe, source_of
 from vbench.errors import ConfigError, DataError, did_you_mean
 from vbench.records import Clip, Kind, Sample
 
 IVAT_SPANS_S = ((0.0, 4.0), (6.0, 10.0))
 """The first and the last four seconds. The official contrastive protocol takes them from the 10-s
-video, frames 0-7 and 12-19 of 20 (dataloaders/ivat_dataset.py), not from the 4-s files."""
+video, frames 0-7 and 12-19 of 20 (dataloaders/ivat_dataset.py); that of Video-LLMs has 4-s ones."""
 
 IVAT_EVENTS = ("Ev1", "Ev5")
 
 
-def read_samples(root: Path, tests: Sequence[str] | None, source: Source) -> list[Sample]:
+def read_samples(
+    root: Path, tests: Sequence[str] | None, source: Source, ivat: Ivat = "frames"
+) -> list[Sample]:
     """Reads the samples of the named tests.
 
     Args:
         root: The unpacked release, or a toy set.
         tests: Names from `TEST_FILES`, in the order wanted; None: all of them.
         source: Whether clips are read from videos or from folders of frames.
+        ivat: Whether IVAT's clips are spans of those, or the 4-second files.
 
     Raises:
         ConfigError: A test does not exist.
@@ -47,6 +51,9 @@ def read_samples(root: Path, tests: Sequence[str] | None, source: Source) -> lis
         if file.name not in files:
             files[file.name] = read_json(file)
         read = _READERS.get(name, _pair_samples)
+        if name == "ivat" and ivat == "segments":
+            samples.extend(_ivat_segments(files[file.name], layout))
+            continue
         samples.extend(read(name, files[file.name], lambda video: _clip(video, layout, source)))
     return samples
 
@@ -84,6 +91,13 @@ def _clip(video: Node, layout: Layout, source: Source) -> Clip:
             mend="a video's name is one part of a path, without separators, blanks or leading dots",
         )
     return Clip(name, layout.path(name, source))
+
+
+def _ivat_segments(file: Node, layout: Layout) -> Iterator[Sample]:
+    for sample in _ivat("ivat", file, lambda video: _clip(video, layout, "video")):
+        video = sample.clips[0].video_id
+        clips = tuple(Clip(video, layout.segment(video, part)) for part in (1, 2))
+        yield replace(sample, clips=clips)
 
 
 ToClip = Callable[[Node], Clip]
