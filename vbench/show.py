@@ -52,6 +52,7 @@ def lines(found: Mapping[str, Any]) -> list[str]:
         "",
         *_clip_lines(found["clips"]),
         *_text_lines(found),
+        *_reply_lines(found),
         *_score_lines(found),
     ]
 
@@ -92,13 +93,35 @@ def _text_lines(found: Mapping[str, Any]) -> list[str]:
     width = len(found["texts"])
     for number, own in enumerate(found["texts"]):
         text.append(visible(f"text {number + 1}: {own}"))
-        if found["scores"] is not None:
+        if found["scores"] is not None and len(found["requests"]) % width == 0:
             asked = found["requests"][number % width]
-            rows = [("asked as", asked["text"])] if asked["text"] != own else []
+            as_given = asked["text"] == own or asked["render"]
+            rows = [] if as_given else [("asked as", asked["text"])]
             if asked["truncated"]:
                 rows.append(("truncated", "longer than the model reads"))
             text += aligned(rows)
     return [*text, ""]
+
+
+def _reply_lines(found: Mapping[str, Any]) -> list[str]:
+    text = []
+    for number, asked in enumerate(found["requests"], 1):
+        reply = asked["reply"]
+        if reply is None:
+            continue
+        shape = " x ".join(map(str, reply["frame_shape"]))
+        told = zip(asked["continuations"], reply["log_probs"], strict=False)
+        facts = [
+            ("prompt", reply["prompt"]),
+            ("answer", reply["text"] or ""),
+            *((f"log P({one})", _number(value)) for one, value in told),
+            ("read as", found["rule"] if number == len(found["requests"]) else ""),
+            ("video", f"{shape} in {reply['visual_tokens']} tokens" if shape else ""),
+            ("tokens", f"{reply['prompt_tokens']} in, {reply['reply_tokens']} out"),
+            ("finished", reply["finish_reason"]),
+        ]
+        text += [f"request {number}", *aligned([fact for fact in facts if fact[1]])]
+    return [*text, ""] if text else []
 
 
 def _score_lines(found: Mapping[str, Any]) -> list[str]:

@@ -31,7 +31,8 @@ def a_record(number: int, outcome: str = "right") -> dict[str, object]:
     return {
         "test": "chrono", "sample_id": str(number), "video_id": f"v{number}", "cluster": "c",
         "texts": ["first <b>a</b>", "zweite ä"], "target": "0", "scores": [0.25, 1 / 3],
-        "outcome": outcome, "status": "ok", "reason": "", "clip_keys": ["k"],
+        "outcome": outcome, "status": "ok", "reason": "", "response": "", "rule": "",
+        "clip_keys": ["k"],
     }  # fmt: skip
 
 

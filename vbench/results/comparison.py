@@ -20,6 +20,9 @@ from vbench.schema import flatten, identity
 Name = tuple[str, str]
 """A sample's test and sample_id."""
 
+_TOLD = ("text", "system", "render", "continuations")
+"""What a request says to the model."""
+
 KINDS = ("texts", "labels", "frames", "pixels", "status", "answer", "outcome")
 """How a sample that both runs have can differ.
 
@@ -219,7 +222,9 @@ def _kinds(
     def differ(*keys: str) -> bool:
         return any(a[key] != b[key] for key in keys)
 
-    rendered = [[request["text"] for request in side["requests"]] for side in (a, b)]
+    rendered = [
+        [[request[name] for name in _TOLD] for request in side["requests"]] for side in (a, b)
+    ]
     contents = [[clip["content"] for clip in side["clips"]] for side in (a, b)]
     seen = all(any(side["frame_indices"]) for side in (a, b))
     found = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vbench.errors import RunError, did_you_mean
-from vbench.records import Prediction
+from vbench.records import Prediction, Reply
 from vbench.results.answers import answer
 from vbench.results.progress import progress
 from vbench.results.samples import read_samples
@@ -39,6 +40,7 @@ def sample(folder: Path, name: str) -> dict[str, Any]:
     failed = next((r for r in requests if r["status"] not in ("ok", None)), None)
     status = failed["status"] if failed else None if missing else "ok"
     clips = [_clip(number, row, rows, folder) for number in range(len(row["clips"]))]
+    graded = _record(folder, row) if state == "done" else {}
     return {
         "run": str(folder),
         "state": state,
@@ -46,11 +48,14 @@ def sample(folder: Path, name: str) -> dict[str, Any]:
         "groups": dict(row["groups"]),
         "texts": row["texts"],
         "target": row["target"],
-        "outcome": _outcome(folder, row) if state == "done" else None,
+        "outcome": graded.get("outcome"),
         "status": status,
         "reason": failed["reason"] if failed else "",
         "truncated": any(request["truncated"] for request in requests),
-        "scores": _matrix(row, requests),
+        "scores": _matrix(row, graded.get("scores") or [r["score"] for r in requests]),
+        "response": graded.get("response") or "",
+        "rule": graded.get("rule") or "",
+        "observed": dict(graded.get("observed") or ()),
         "clips": clips,
         "requests": requests,
     }
@@ -100,7 +105,14 @@ def _request(request: Mapping[str, Any], rows: Mapping[str, Prediction]) -> dict
         "score": value if math.isfinite(value) else None,
         "reason": found.reason if found else "",
         "truncated": found is not None and found.truncated,
+        "reply": _reply(found.reply) if found is not None and found.reply is not None else None,
     }
+
+
+def _reply(reply: Reply) -> dict[str, Any]:
+    told = asdict(reply)
+    told["log_probs"] = [p if math.isfinite(p) else None for p in reply.log_probs]
+    return told
 
 
 def _clip(
@@ -122,18 +134,17 @@ def _clip(
 
 
 def _matrix(
-    row: Mapping[str, Any], requests: Sequence[Mapping[str, Any]]
+    row: Mapping[str, Any], values: Sequence[float | None]
 ) -> list[list[float | None]] | None:
-    """Returns clips x texts scores, None where the requests are no such matrix."""
+    """Returns clips x texts scores, None where the values are no such matrix."""
     width = len(row["texts"])
-    if len(requests) != len(row["clips"]) * width:
+    if len(values) != len(row["clips"]) * width:
         return None
-    values = [request["score"] for request in requests]
-    return [values[i : i + width] for i in range(0, len(values), width)]
+    return [list(values[i : i + width]) for i in range(0, len(values), width)]
 
 
-def _outcome(folder: Path, row: Mapping[str, Any]) -> str | None:
+def _record(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
     own = (pc.field("test") == row["test"]) & (pc.field("sample_id") == row["sample_id"])
     file = folder / "records.parquet"
-    found = pq.read_table(file, columns=["outcome"], filters=own)["outcome"].to_pylist()
-    return found[0] if found else None
+    found: list[dict[str, Any]] = pq.read_table(file, filters=own).to_pylist()
+    return found[0] if found else {}

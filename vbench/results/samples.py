@@ -49,7 +49,10 @@ SAMPLE_SCHEMA = pa.schema(
                 pa.struct(
                     [
                         ("clips", pa.list_(pa.int32())),  # indices into the sample's clips
-                        ("text", pa.string()),  # exactly what the model reads
+                        ("text", pa.string()),  # exactly what the model reads, or its message
+                        ("system", pa.string()),
+                        ("render", pa.string()),  # of a message: chat or raw
+                        ("continuations", pa.list_(pa.string())),
                         ("keys", pa.list_(pa.string())),
                     ]
                 )
@@ -116,11 +119,23 @@ def _row(
         "requests": [
             {
                 "clips": [sample.clips.index(clip) for clip in request.clips],
-                "text": request.text,
+                **_told(request),
                 "keys": list(keys[request]),
             }
             for request in requests
         ],
+    }
+
+
+def _told(request: Request) -> dict[str, object]:
+    message = request.message
+    if message is None:
+        return {"text": request.text, "system": None, "render": None, "continuations": []}
+    return {
+        "text": message.text,
+        "system": message.system,
+        "render": message.render,
+        "continuations": [one.text for one in request.continuations],
     }
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 COLUMNS = (
     "test", "sample_id", "video_id", "cluster", "texts", "target", "scores", "outcome", "status",
-    "reason",
+    "reason", "response", "rule",
 )  # fmt: skip
 
 P = ParamSpec("P")
