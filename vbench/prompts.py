@@ -81,6 +81,8 @@ class QuestionOption:
 
 _SLOT = re.compile(r"\{(\w+)\}")
 _SLOTS = ("caption", "first", "second", "question", "options")
+_ROOM = {"caption": 1, "first": 2, "second": 2, "options": len(LETTERS)}
+"""How many texts a template with such a slot shows."""
 
 
 @dataclass(frozen=True)
@@ -126,10 +128,11 @@ class Template:
         """Returns the message with its slots filled.
 
         Raises:
-            ConfigError: A slot asks for more texts than the scorer shows.
+            ConfigError: The slots are for more or fewer texts than the scorer shows.
             DataError: A text holds the mark that stands for the video.
         """
         check_marks(sample, texts)
+        self._check_slots(len(texts))
         shown = {"caption": texts[:1], "first": texts[:1], "second": texts[1:2]}
 
         def fill(slot: re.Match[str]) -> str:
@@ -138,15 +141,21 @@ class Template:
                 return sample.question or ""
             if name == "options":
                 return self.separator.join(map(self._option, LETTERS, texts))
-            if not shown[name]:
-                raise ConfigError(
-                    f"the prompt shows {{{name}}}, and the scorer gives it {len(texts)} texts",
-                    where="prompt.template",
-                    mend="choose the prompt that belongs to the scorer (docs/language_models.md)",
-                )
             return shown[name][0]
 
         return Message(_SLOT.sub(fill, self.template), self.system, self.render)
+
+    def _check_slots(self, texts: int) -> None:
+        slots = set(_SLOT.findall(self.template))
+        room = max((_ROOM.get(slot, 0) for slot in slots), default=0)
+        if room != texts and not (texts and "options" in slots):
+            raise ConfigError(
+                f"the prompt has slots for {'any number of' if room > 2 else room} texts, and the "
+                f"scorer shows {texts}",
+                where="prompt.template",
+                why=f"its slots are {', '.join(sorted(slots)) or 'none'}",
+                mend="leave prompt out, or choose one of the scorer's (docs/language_models.md)",
+            )
 
     def _option(self, letter: str, text: str) -> str:
         values: dict[str, Any] = {"letter": letter, "text": text}
