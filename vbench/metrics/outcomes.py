@@ -70,13 +70,30 @@ class Outcomes:
         """The row itself: an average of one."""
         return (self,)
 
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Of that one part: all."""
+        return (1.0,)
+
 
 @dataclass(frozen=True)
 class Mean:
-    """A row that is the unweighted mean of other rows."""
+    """A row that is the mean of other rows, each row counting alike unless it is weighted."""
 
     name: str
     parts: tuple[Outcomes, ...]
+    relative: tuple[float, ...] = ()
+    """Weight of each part, in any unit; none: all alike."""
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Weight of each part; they add up to 1.
+
+        >>> Mean("final", ()).weights
+        ()
+        """
+        relative = self.relative or (1.0,) * len(self.parts)
+        return tuple(weight / math.fsum(relative) for weight in relative)
 
 
 Row: TypeAlias = Outcomes | Mean
@@ -102,7 +119,11 @@ def has_target(score: Score) -> bool:
 
 
 def collect(
-    name: str, scores: Sequence[Score], grade: Callable[[Sequence[Score]], Credit], tie: Tie
+    name: str,
+    scores: Sequence[Score],
+    grade: Callable[[Sequence[Score]], Credit],
+    tie: Tie,
+    invalid: Literal["excluded", "graded"] = "excluded",
 ) -> Outcomes:
     """Grades the answered samples of one row and counts the others.
 
@@ -111,6 +132,7 @@ def collect(
         scores: All its samples. Those without a known target are left out of every count.
         grade: Turns answered samples into credits, in their order; never called with none.
         tie: Which credit the row's value is made of.
+        invalid: Whether samples without an answer are left out, or given to `grade` as well.
 
     Raises:
         ConfigError: A sample asks for a free answer, which has no scores to compare.
@@ -124,9 +146,10 @@ def collect(
                 mend="leave out kind=open, or grade it with a scorer that reads answers",
             )
     known = [score for score in scores if has_target(score)]
-    answered = [score for score in known if failure(score) is None]
-    for score in answered:
+    valid = [score for score in known if failure(score) is None]
+    for score in valid:
         _check_shape(score)
+    answered = valid if invalid == "excluded" else known
     none = np.empty(0)
     credit = grade(answered) if answered else Credit(none, none, none)
     return Outcomes(

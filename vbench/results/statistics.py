@@ -57,7 +57,7 @@ class Estimate:
 
 
 def estimate(row: Row) -> Estimate:
-    """Estimates a row: the mean credit of its samples, or the unweighted mean of its parts.
+    """Estimates a row: the mean credit of its samples, or the weighted mean of its parts.
 
     Args:
         row: One test, or a mean of tests that share sources.
@@ -74,7 +74,7 @@ def estimate(row: Row) -> Estimate:
     parts = row.parts
     if not all(len(part.credit) for part in parts):
         raise DataError("nothing to estimate", where=row.name, why="no sample has a credit")
-    value = _mean([part.graded for part in parts])
+    value = _mean(row, [part.graded for part in parts])
     share, residual = _by_cluster(row)
     stderr = _stderr(residual)
     low, high = _interval(value, stderr, share)
@@ -86,25 +86,36 @@ def estimate(row: Row) -> Estimate:
         n=sum(len(part.credit) for part in parts),
         clusters=len(share),
         ties=sum(int(part.tied.sum()) for part in parts),
-        value_half_ties=_mean([part.half_credit for part in parts]),
+        value_half_ties=_mean(row, [part.half_credit for part in parts]),
         truncated=sum(int(part.truncated.sum()) for part in parts),
-        chance=mean(np.array([part.chance for part in parts])),
+        chance=_weighted(row, [part.chance for part in parts]),
     )
 
 
-def _mean(parts: Sequence[Floats]) -> float:
-    return mean(np.array([mean(credit) for credit in parts]))
+def _mean(row: Row, parts: Sequence[Floats]) -> float:
+    return _weighted(row, [mean(credit) for credit in parts])
+
+
+def _weighted(row: Row, values: Sequence[float]) -> float:
+    """Returns the weighted mean; parts that weigh alike take no detour over their weights."""
+    array = np.array(values)
+    if len(set(row.weights)) == 1:
+        return mean(array)
+    return math.fsum(weight * value for weight, value in zip(row.weights, values, strict=True))
 
 
 def _by_cluster(row: Row) -> tuple[Floats, Floats]:
     """Returns each source's share of the estimate and its summed residual, both (clusters,).
 
-    The estimate is linear in the credits: a sample of part t weighs 1 / (parts x n_t). A source
-    that feeds several parts gets one sum over all of them.
+    The estimate is linear in the credits: a sample of part t weighs w_t / n_t. A source that feeds
+    several parts gets one sum over all of them.
     """
     parts = row.parts
     weight = np.concatenate(
-        [np.full(len(p.credit), 1 / (len(parts) * len(p.credit))) for p in parts]
+        [
+            np.full(len(part.credit), of_part / len(part.credit))
+            for part, of_part in zip(parts, row.weights, strict=True)
+        ]
     )
     residual = np.concatenate([part.graded - mean(part.graded) for part in parts])
     names = np.concatenate([part.clusters for part in parts])
@@ -200,6 +211,6 @@ def _bounds(row: Row) -> dict[str, Any]:
     return {
         "n": sum(asked),
         "answered": sum(asked) - sum(missing),
-        "if_wrong": float(np.mean(np.divide(earned, asked))),
-        "if_right": float(np.mean(np.divide(np.add(earned, missing), asked))),
+        "if_wrong": _weighted(row, list(np.divide(earned, asked))),
+        "if_right": _weighted(row, list(np.divide(np.add(earned, missing), asked))),
     }
