@@ -299,3 +299,27 @@ def build(name: str, seed: int = 0) -> TinyVlm:
         head.weight = nn.Parameter(head.weight.clone(), requires_grad=False)
     head.weight.mul_(40)
     return vlm
+
+
+def instructblip() -> TinyVlm:
+    """A vision side that reads the prompt; not one of `EVERY_MODEL`, as nothing can be shared."""
+    from transformers import InstructBlipVideoConfig, InstructBlipVideoForConditionalGeneration
+
+    torch.manual_seed(0)
+    qformer = {"vocab_size": 50, "hidden_size": 32, "num_hidden_layers": 2}
+    qformer |= {"num_attention_heads": 4, "intermediate_size": 48, "encoder_hidden_size": 32}
+    config = InstructBlipVideoConfig(
+        vision_config=VISION,
+        qformer_config=qformer,
+        text_config=TEXT | {"model_type": "llama"},
+        num_query_tokens=4,
+        video_token_index=VIDEO,
+    )
+    vlm = TinyVlm(
+        InstructBlipVideoForConditionalGeneration(config).eval(),
+        {"pixel_values": pixels(1, 3, 3, 16, 16), "qformer_input_ids": torch.tensor([[7, 8, 9]])},
+        (VIDEO,) * (3 * 4),
+    )
+    vlm.model.requires_grad_(False)
+    vlm.model.get_output_embeddings().weight.mul_(40)
+    return vlm

@@ -98,6 +98,12 @@ def _keepers(model: nn.Module) -> list[Any]:
     return [module for module in model.modules() if hasattr(module, "rope_deltas")]
 
 
+def rope_index(model: nn.Module) -> Any:
+    """Returns the method that numbers tokens on three axes, or None."""
+    found = (getattr(keeper, "get_rope_index", None) for keeper in _keepers(model))
+    return next((method for method in found if method is not None), None)
+
+
 @contextmanager
 def stateless(model: nn.Module) -> Iterator[None]:
     """Lets no `rope_deltas` in or out: those of an earlier call are set aside and put back.

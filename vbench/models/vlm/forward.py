@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from vbench.models.vlm.architecture import Architecture
+from vbench.models.vlm.architecture import Architecture, rope_index
 
 _ROWS = 64
 """Positions whose logits are held in fp32 at a time."""
@@ -58,12 +59,16 @@ class Forward:
         inputs = {**self._inputs(tokens), **video, "use_cache": False}
         return self._call(inputs, range(len(tokens) - wanted, len(tokens)))[1][0]
 
+    def rows(self, inputs: Mapping[str, Any], wanted: int) -> Tensor:
+        """Returns (rows, wanted, vocabulary) logits at the end of rows that are padded left."""
+        width = inputs["input_ids"].shape[1]
+        return self._call({**inputs, "use_cache": False}, range(width - wanted, width))[1]
+
     def prefill(self, tokens: Sequence[int], video: Mapping[str, Any]) -> Prefix:
         """Reads the prefix, the video with it."""
         inputs = {**self._inputs(tokens), **video, "use_cache": True}
-        with _positions(self.model) as seen:
-            output, logits = self._call(inputs, [len(tokens) - 1])
-        position = _next_position(seen, len(tokens), tokens[-1] in self.architecture.types)
+        output, logits = self._call(inputs, [len(tokens) - 1])
+        position = self._next_position(tokens, video)
         return Prefix(output[self._cache_name], len(tokens), position, logits[0])
 
     def after(self, prefix: Prefix, step: Step) -> Tensor:
@@ -103,6 +108,21 @@ class Forward:
             inputs["mm_token_type_ids"] = torch.tensor([types], device=self.device)
         return inputs
 
+    def _next_position(self, tokens: Sequence[int], video: Mapping[str, Any]) -> int:
+        """Returns where the model puts a word after these tokens.
+
+        The model itself is asked, not its `rope_deltas`: transformers 5.24 numbers the text after a
+        video of many frames from less than the last frame's number, which they do not reflect.
+        """
+        index = rope_index(self.model)
+        if not video or index is None:
+            return len(tokens)
+        word = next(token for token in range(len(tokens)) if token not in self.architecture.types)
+        given = {**self._inputs((*tokens, word)), **video}
+        takes = inspect.signature(index).parameters
+        positions = index(**{name: value for name, value in given.items() if name in takes})[0]
+        return int(positions[..., -1].max())
+
     def _mask(self, length: int, visible: np.ndarray) -> Tensor:
         """Returns (1, 1, tokens, prefix + tokens): zero where seen, else the lowest number."""
         dtype = self.model.get_input_embeddings().weight.dtype  # type: ignore[operator]
@@ -133,34 +153,6 @@ def _only(model: Any, wanted: Tensor) -> Iterator[None]:
         yield
     finally:
         hook.remove()
-
-
-@contextmanager
-def _positions(model: Any) -> Iterator[list[Tensor]]:
-    """Collects the positions that the model hands to its decoder, if it makes any.
-
-    Not Qwen's `rope_deltas`: transformers 5.24 puts the text after a video of many frames at other
-    positions than they say.
-    """
-    seen: list[Tensor] = []
-
-    def look(_: nn.Module, __: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if kwargs.get("position_ids") is not None:
-            seen.append(kwargs["position_ids"])
-
-    hook = model.get_decoder().register_forward_pre_hook(look, with_kwargs=True)
-    try:
-        yield seen
-    finally:
-        hook.remove()
-
-
-def _next_position(seen: Sequence[Tensor], length: int, visual: bool) -> int:
-    """Returns the position of the token after a prefix, whose last token may be a visual one."""
-    if not seen:
-        return length
-    last = seen[0] if visual else seen[0][..., -1]
-    return int(last.max()) + 1
 
 
 def _croppable(cache: Any) -> bool:

@@ -67,7 +67,7 @@ def score(
     Raises:
         ModelError: A prompt or continuation has no tokens, or the model is not causal.
     """
-    _refuse(model, questions)
+    refuse(model, questions)
     asked: dict[Tokens, dict[Tokens, None]] = {}
     for question in questions:
         asked.setdefault(question.prompt_ids, {}).update(dict.fromkeys(question.continuations))
@@ -89,7 +89,8 @@ def score(
     ]
 
 
-def _refuse(model: nn.Module, questions: Sequence[Scored]) -> None:
+def refuse(model: nn.Module, questions: Sequence[Scored]) -> None:
+    """Raises a ModelError for what `score` cannot score."""
     name = type(model).__name__
     config: Any = model.config
     if getattr(config, "is_encoder_decoder", False):
