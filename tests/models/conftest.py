@@ -296,3 +296,19 @@ def weights(hugging_face: torch.nn.Module, tmp_path_factory: pytest.TempPathFact
     wrapped = {f"module.{name}": tensor for name, tensor in state.items()}
     torch.save({"epoch": 5, "name": "tiny", "state_dict": wrapped, "optimizer": {"lr": 1e-6}}, path)
     return path
+
+
+@pytest.fixture(scope="session")
+def vera_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A T5 encoder with VERA's head in its spare rows."""
+    from .tiny_words import build_vera
+
+    return build_vera(tmp_path_factory.mktemp("hub") / "tiny_vera")
+
+
+@pytest.fixture(scope="session")
+def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A decoder without a chat template."""
+    from .tiny_words import build_causal
+
+    return build_causal(tmp_path_factory.mktemp("hub") / "tiny_llama", "llama")

@@ -38,7 +38,10 @@ def test_published_checkpoints(name: str, repository: Path) -> None:
     assert node["pooling"] == "mean_then_normalise"  # as VELOCITI's evaluation does
 
 
-@pytest.mark.parametrize("name", [*PUBLISHED, "hf/dual_encoder", "open_clip", "toy/clip", "vera", "vera_base"])
+@pytest.mark.parametrize(
+    "name",
+    [*PUBLISHED, "hf/dual_encoder", "open_clip", "toy/clip", "vera", "vera_base", "hf/causal_lm"],
+)
 def test_keys_fit_the_class_and_none_is_left_out(name: str, repository: Path) -> None:
     node = compose_model(repository, name)
     target = get_object(node["_target_"])

@@ -18,7 +18,7 @@ from vbench.errors import ConfigError, ModelError
 from vbench.models.vera import Vera
 from vbench.protocols import PairScorer, TextLimit, TextScorer
 
-from .conftest import WORDS, State
+from .conftest import State
 
 TEXTS = [
     "a red circle jumps slowly",
@@ -30,40 +30,9 @@ TEXTS = [
 ]
 
 
-def build_vera(folder: Path, *, temperature: float = 2.5, dtype: torch.dtype | None = None) -> Path:
-    """Writes a T5 encoder with the embedding rows of the real one, the head in the spare three."""
-    from transformers import T5Config, T5EncoderModel, T5Tokenizer
-
-    words = sorted({word for line in WORDS for word in line.split()})
-    pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0)]
-    pieces += [(f"▁{word}", -3.0) for word in words]
-    pieces += [(f"<extra_id_{number}>", 0.0) for number in range(99, -1, -1)]
-    T5Tokenizer(vocab=pieces).save_pretrained(folder)
-    torch.manual_seed(0)
-    module = T5EncoderModel(
-        T5Config(
-            vocab_size=32128,
-            d_model=16,
-            d_kv=8,
-            d_ff=32,
-            num_layers=2,
-            num_heads=2,
-            feed_forward_proj="gated-gelu",
-            tie_word_embeddings=False,
-        )
-    )
-    rows = module.shared.weight.data
-    rows[32099] = torch.randn(16)
-    rows[32098] = 7.0  # only the first number of these two counts
-    rows[32097] = 9.0
-    rows[32098, 0], rows[32097, 0] = -0.4, temperature
-    module.to(dtype or torch.float32).save_pretrained(folder)
-    return folder
-
-
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_vera(tmp_path_factory.mktemp("hub") / "tiny_vera")
+def folder(vera_folder: Path) -> Path:
+    return vera_folder
 
 
 @pytest.fixture

@@ -103,10 +103,28 @@ def freeze(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def load_tokenizer(checkpoint: Checkpoint) -> Any:
-    """Loads the checkpoint's tokenizer.
+    """Loads the checkpoint's tokenizer, which pads on the right.
 
     Raises:
         ModelError: It is missing, unreadable or empty, or cannot pad.
+    """
+    tokenizer = load_words(checkpoint)
+    if tokenizer.pad_token is None:
+        raise ModelError(
+            "the tokenizer has no padding token",
+            where=f"checkpoint {checkpoint.name}",
+            mend="set pad_token in its tokenizer_config.json",
+        )
+    # Position embeddings count from the left: padding there would shift every word.
+    tokenizer.padding_side = "right"
+    return tokenizer
+
+
+def load_words(checkpoint: Checkpoint) -> Any:
+    """Loads the checkpoint's tokenizer as it is.
+
+    Raises:
+        ModelError: It is missing, unreadable or empty.
     """
     from transformers import AutoTokenizer
 
@@ -120,14 +138,6 @@ def load_tokenizer(checkpoint: Checkpoint) -> Any:
             why="it knows no words",
             mend=_FILES["tokenizer"],
         )
-    if tokenizer.pad_token is None:
-        raise ModelError(
-            "the tokenizer has no padding token",
-            where=f"checkpoint {checkpoint.name}",
-            mend="set pad_token in its tokenizer_config.json",
-        )
-    # Position embeddings count from the left: padding there would shift every word.
-    tokenizer.padding_side = "right"
     return tokenizer
 
 
