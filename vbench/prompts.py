@@ -143,7 +143,8 @@ class Template:
                 return self.separator.join(map(self._option, LETTERS, texts))
             return shown[name][0]
 
-        return Message(_SLOT.sub(fill, self.template), self.system, self.render)
+        quoted = (*texts, *([sample.question] if sample.question else []))
+        return Message(_SLOT.sub(fill, self.template), self.system, self.render, quoted)
 
     def _check_slots(self, texts: int) -> None:
         slots = set(_SLOT.findall(self.template))

@@ -153,6 +153,19 @@ class TextLimit(Protocol):
         ...
 
 
+@runtime_checkable
+class Checks(Protocol):
+    """A language model that can say beforehand what it cannot be asked."""
+
+    def check(self, requests: Sequence[Request]) -> None:
+        """Refuses what no request can be answered without; loads no weights.
+
+        Raises:
+            VbenchError: It is lacking.
+        """
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """A clip as a language model is shown it."""
@@ -180,6 +193,8 @@ class ClipTiming:
     """Mean frame rate of the file; None for a folder of pictures without one."""
     total_frames: int
     """Frames that the file holds."""
+    duration_s: float | None = None
+    """How long the clip is; None: as long as its file."""
 
 
 @runtime_checkable
@@ -202,7 +217,8 @@ class ClipPreprocess(Protocol):
 class VideoLanguageModel(Protocol):
     """A model that reads a message beside a video: local weights, or an API."""
 
-    needs: ClassVar[frozenset[Need]]
+    needs: frozenset[Need]
+    """Set on the class; an instance may need less (a blind one no frames)."""
 
     @property
     def tasks(self) -> frozenset[Task]:

@@ -69,6 +69,12 @@ class Sample:
     question: str | None = None
     groups: Mapping[str, str] = field(default_factory=dict)
     """Values of the `group_by` columns; each gets a row of its own in the summary."""
+    letters: tuple[str, ...] = ()
+    """What the dataset calls each text; none: A, B, C, … in order. Answers are read by it, never by
+    position."""
+    void_letters: tuple[str, ...] = ()
+    """Letters to which the dataset gives no text (null). They are no options, and only a prompt
+    that is to be byte for byte as published shows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +153,8 @@ class Message:
     render: Literal["chat", "raw"] = "chat"
     """`chat`: through the checkpoint's chat template. `raw`: the text is all that the model reads.
     """
+    quoted: tuple[str, ...] | None = None
+    """What of the text is a dataset's: it may not hold a model's control tokens. None: all."""
 
 
 VIDEO = "<video>"

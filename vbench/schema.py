@@ -99,8 +99,8 @@ _KEYS: Mapping[Command, type] = {
     "doctor": DoctorKeys,
 }
 
-_STUDIES = ("entry", "experiment", "debug")
-"""Folders of conf/ that set other nodes and have none of their own."""
+_STUDIES = ("visual", "generation", "entry", "experiment", "debug")
+"""Folders of conf/ that set other nodes or parts of one, and have none of their own."""
 
 _PLACES = frozenset({"dataset.root", "dataset.file", "dataset.videos"})
 """Paths: the same place however it is spelled."""
@@ -108,7 +108,8 @@ _PLACES = frozenset({"dataset.root", "dataset.file", "dataset.videos"})
 _NO_SCORE = (
     "command", "paths", "loader", "logger", "run_dir", "on_error", "shards", "shard", "fresh",
     "sweep",
-    "trainer.accelerator", "trainer.devices", "trainer.num_nodes",
+    "trainer.accelerator", "trainer.devices", "trainer.num_nodes", "model.calling",
+    "model.api_key_env",
 )  # fmt: skip
 """Nodes and keys that cannot change a score: no part of a run's identity."""
 

@@ -19,7 +19,7 @@ from vbench.loop.plan import (
     plan_texts,
 )
 from vbench.loop.settings import LoaderSettings
-from vbench.protocols import FrameEncoder, PairScorer, TextScorer, VideoLanguageModel
+from vbench.protocols import Checks, FrameEncoder, PairScorer, TextScorer, VideoLanguageModel
 from vbench.records import Request
 
 
@@ -48,6 +48,8 @@ def plan_for(
     if _is_text_scorer(model) and all(request.task == "match" for request in requests):
         return plan_texts(requests, model, precision)
     if _is_language_model(model):
+        if isinstance(model, Checks):
+            model.check(requests)
         return plan_language(requests, model, sampler, precision, hash_file)
     if isinstance(model, PairScorer):
         return plan_pairs(requests, model)

@@ -39,11 +39,13 @@ def time_clip(source: Source, clip: PreparedClip) -> None:
         clip: Its frames are chosen.
     """
     times, end_s = source.timeline.timestamps_s, source.timeline.end_s
+    last_s = end_s if clip.clip.end_s is None else min(clip.clip.end_s, end_s)
     clip.timing = ClipTiming(
         frame_indices=clip.frame_indices,
         timestamps_s=tuple(time - clip.clip.start_s for time in clip.timestamps_s),
         source_fps=len(times) / end_s if end_s > 0 else None,
         total_frames=len(times),
+        duration_s=last_s - clip.clip.start_s,
     )
 
 

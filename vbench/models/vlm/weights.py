@@ -1,0 +1,182 @@
+"""Loads a video-language model's weights in one dtype, and keeps its constants exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from vbench.errors import ModelError
+from vbench.models.checkpoints import Checkpoint, find_checkpoint
+from vbench.models.loading import check_keys, explained, freeze, load_config, quietly
+
+_TRUE = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "16-true": torch.float16}
+"""Lightning's precisions without autocast; the mixed ones keep weights in fp32."""
+
+
+@dataclass(frozen=True)
+class Loading:
+    """How weights are loaded."""
+
+    precision: str = "32-true"
+    device_map: Any = None
+    quantization: Mapping[str, Any] | None = None
+    adapter: str | None = None
+    """Folder or hub id of a PEFT adapter."""
+    remote_code: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the weights are loaded in."""
+        return _TRUE.get(self.precision, torch.float32)
+
+    @property
+    def placed(self) -> bool:
+        """Whether the loading decides where weights lie and in which form."""
+        return self.device_map is not None or self.quantization is not None
+
+
+def find_class(checkpoint: Checkpoint, config: Any, *, remote_code: bool) -> None:
+    """Refuses an architecture that transformers cannot build.
+
+    Raises:
+        ModelError: It is no video-language model that transformers knows.
+    """
+    from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+
+    if type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING or remote_code:
+        return
+    raise ModelError(
+        f"transformers has no video-language model for '{config.model_type}'",
+        where=f"checkpoint {checkpoint.name}",
+        why=f"{type(config).__name__} is not among the classes of AutoModelForImageTextToText",
+        mend="name a checkpoint in the layout of transformers (often ending in -hf), or another "
+        "model=; a checkpoint that brings its own code runs it with model.trust_remote_code=true",
+    )
+
+
+def read_config(checkpoint: Checkpoint, *, remote_code: bool) -> Any:
+    """Loads the checkpoint's config.
+
+    Raises:
+        ModelError: It is missing or unreadable, or names an architecture that transformers lacks.
+    """
+    if not remote_code:
+        config = load_config(checkpoint)
+    else:
+        from transformers import AutoConfig
+
+        with explained(checkpoint.name, "config"), quietly():
+            config = AutoConfig.from_pretrained(
+                checkpoint.source, trust_remote_code=remote_code, **checkpoint.load_options()
+            )
+    find_class(checkpoint, config, remote_code=remote_code)
+    return config
+
+
+def load_weights(checkpoint: Checkpoint, how: Loading) -> nn.Module:
+    """Loads the weights, frozen and in evaluation mode.
+
+    Raises:
+        ModelError: The checkpoint cannot be read, does not fit its architecture, or needs a package
+            that is not installed.
+    """
+    from transformers import AutoModelForImageTextToText
+
+    placed = {"device_map": how.device_map, "quantization_config": how.quantization}
+    with explained(checkpoint.name, "weights"), quietly():
+        model, info = AutoModelForImageTextToText.from_pretrained(
+            checkpoint.source,
+            dtype=how.dtype,
+            trust_remote_code=how.remote_code,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # reported below, by name and shape
+            **{name: value for name, value in placed.items() if value is not None},
+            **{"attn_implementation": "sdpa", **how.options},
+            **checkpoint.load_options(),
+        )
+    check_keys(
+        checkpoint.name,
+        total=len(model.state_dict()),
+        missing=info["missing_keys"],
+        unexpected=info["unexpected_keys"],
+        mismatched=[key for key, *_ in info["mismatched_keys"]],
+    )
+    if how.adapter is not None:
+        _add_adapter(model, find_checkpoint(how.adapter))
+    if not how.quantization:
+        _cast(model, how.dtype)
+    return freeze(model)
+
+
+def _add_adapter(model: Any, adapter: Checkpoint) -> None:
+    """Puts a PEFT adapter's layers in place."""
+    try:
+        import peft  # type: ignore[import-not-found,unused-ignore] # noqa: F401
+    except ImportError as error:
+        raise ModelError(
+            "an adapter needs the package peft",
+            where=f"model.adapter={adapter.name}",
+            mend="pip install 'vbench-eval[vlm]', or merge the adapter into its checkpoint",
+        ) from error
+    with explained(adapter.name, "adapter"), quietly():
+        model.load_adapter(adapter.source, **adapter.load_options())
+
+
+def _cast(model: nn.Module, dtype: torch.dtype) -> None:
+    """Casts what came in another type: an adapter's layers, or some that insist on fp32."""
+    for part in model.parameters():
+        if part.is_floating_point() and part.dtype != dtype:
+            part.data = part.data.to(dtype)
+
+
+class Weights(nn.Module):
+    """A model whose constants keep their dtype when its weights are cast.
+
+    Lightning casts all of a module for `bf16-true`, rotary frequencies with it; transformers
+    computes them in fp32 for good reason: in bfloat16 positions past a few hundred run together.
+    """
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    @property
+    def embedding(self) -> Tensor:
+        """The weights that token ids are looked up in: inputs belong beside them."""
+        model: Any = self.model
+        weight: Tensor = model.get_input_embeddings().weight
+        return weight
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Weights:
+        before = [
+            (owner, name, buffer)
+            for owner in self.model.modules()
+            for name, buffer in owner.named_buffers(recurse=False)
+            if buffer.is_floating_point()
+        ]
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        for owner, name, buffer in before:
+            moved = getattr(owner, name)
+            if moved.dtype != buffer.dtype:
+                setattr(owner, name, buffer.to(moved.device))
+        return self
+
+
+@contextmanager
+def exact_constants() -> Iterator[None]:
+    """Makes new tensors fp32: under `bf16-true` Lightning makes bfloat16 the default.
+
+    Models of transformers compute positions and grids in the default type.
+    """
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
