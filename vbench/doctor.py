@@ -42,6 +42,8 @@ def examine(config: DictConfig) -> Report:
     if not findings:
         findings += sample_findings(samples)
         findings += count_findings(samples, getattr(dataset, "counts", dict)())
+        odd: list[tuple[str, str]] = getattr(dataset, "oddities", list)()
+        findings += [Finding("irregular", where, what, samples=1) for where, what in odd]
         if model is not None:
             findings += limit_findings(samples, instantiate(config, "prompt"), model)
     used = uses(samples)

@@ -35,6 +35,7 @@ KINDS: Mapping[str, tuple[Severity, str]] = {
     "other_count": ("warning", "a test has another number of samples than was released"),
     "long_text": ("warning", "a text is longer than the model reads"),
     "variable_rate": ("note", "frames are not evenly spaced"),
+    "irregular": ("note", "the release has it so, and it is asked all the same"),
     "repeated_frames": ("note", "many frames repeat the one before"),
     "limit_unknown": ("note", "the model does not tell how long texts may be"),
 }
