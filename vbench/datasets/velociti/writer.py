@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,8 @@ class Annotations:
     """video → event (`Ev1` to `Ev5`) → its caption."""
     pairs: Mapping[str, PairTest] = field(default_factory=dict)
     """Test → its entries; `control` stands for both control tests. Empty tests get no file."""
+    ivat: Sequence[str] | None = None
+    """The videos of IVAT; None: all that have positives."""
 
 
 def write_annotations(root: Path, annotations: Annotations) -> None:
@@ -32,9 +34,11 @@ def write_annotations(root: Path, annotations: Annotations) -> None:
     """
     folder = Layout.new(root).annotations
     folder.mkdir(parents=True, exist_ok=True)
+    ivat = frozenset(annotations.ivat or ())
     events = {
         video: {event: {"pos": caption} for event, caption in captions.items()}
         for video, captions in annotations.positives.items()
+        if annotations.ivat is None or video in ivat
     }
     write_json(folder / TEST_FILES["ivat"], events)
     write_json(folder / "pos_caps.json", annotations.positives)

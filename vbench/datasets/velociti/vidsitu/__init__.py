@@ -1,0 +1,1 @@
+"""VELOCITI's tests built from VidSitu's semantic role labels."""

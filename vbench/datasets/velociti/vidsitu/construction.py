@@ -1,0 +1,74 @@
+"""The story of building a set: read labels, caption, pair, write."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from vbench.datasets.velociti.vidsitu.builder import Built, build_tests, draw
+from vbench.datasets.velociti.vidsitu.by_template import TemplateCaptioner
+from vbench.datasets.velociti.vidsitu.files import REPORT, Account, write_set
+from vbench.datasets.velociti.vidsitu.language import LlmSettings, asking
+from vbench.datasets.velociti.vidsitu.reader import label_files, read_labels
+from vbench.datasets.velociti.vidsitu.settings import SetSettings, file_digest
+from vbench.datasets.whole import write_whole
+from vbench.errors import DataError
+
+
+def construct(
+    root: Path,
+    vidsitu: Path,
+    settings: SetSettings,
+    llm: tuple[LlmSettings, Path] | None,
+    videos: Path | None,
+) -> None:
+    """Builds a set and prints to stderr what became of it.
+
+    Args:
+        root: The set's folder; missing or empty.
+        vidsitu: The unpacked labels.
+        settings: What is built.
+        llm: The language model and the file of its answers; None: templates.
+        videos: The folder of the videos, linked into the set; None: no link.
+
+    Raises:
+        ConfigError: There is no such split.
+        DataError: Labels cannot be read, or the set cannot be written.
+        ModelError: The language model does not answer. What it has answered is kept.
+    """
+    labels = read_labels(vidsitu, settings.split, settings.annotation)
+    hashes = {f.name: file_digest(f) for f in label_files(vidsitu, settings.split)}
+    chosen = draw(labels.videos, settings.num_videos, settings.seed)
+    sys.stderr.write(f"vbench: captioning {sum(len(v.events) for v in chosen):,} events\n")
+    spent: Mapping[str, int] | None = None
+    if llm is None:
+        captioner = TemplateCaptioner(settings.seed)
+        built = build_tests(chosen, captioner, settings.seed, settings.match_arguments)
+    else:
+        from vbench.datasets.velociti.vidsitu.by_llm import LlmCaptioner
+
+        with asking(*llm) as (asker, cost):
+            captions = LlmCaptioner(asker)
+            built = build_tests(chosen, captions, settings.seed, settings.match_arguments)
+        spent = cost.spent
+    account = Account(settings.document(), hashes, labels.tally, spent)
+    if not write_whole(root, lambda to: write_set(to, built, account, videos), "the set"):
+        raise DataError(
+            f"'{root}' was filled by somebody else in the meantime",
+            where=f"dataset.root={root}",
+            mend="choose another dataset.root; a journal of answers is kept",
+        )
+    sys.stderr.write(_summary(root, built, account))
+
+
+def _summary(root: Path, built: Built, account: Account) -> str:
+    tests = {name: len(pairs) for name, pairs in built.pairs.items()} | {"ivat": len(built.ivat)}
+    lines = [f"vbench: {len(built.videos):,} videos in {root}"]
+    lines += [f"{count:>7,} {name}" for name, count in tests.items()]
+    left_out = [*account.reading.lines(), *built.tally.lines()]
+    if left_out:
+        lines += [f"left out, and mended (in full in {REPORT}):", *left_out]
+    if account.spent:
+        lines.append(", ".join(f"{key} {value:,}" for key, value in account.spent.items()))
+    return "\n".join(lines) + "\n"
