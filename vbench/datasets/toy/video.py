@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
 import av
+import numpy as np
 
 from vbench.datasets.toy.render import FPS, SIZE, render_frames
 from vbench.datasets.toy.world import ToyClip
@@ -29,9 +30,18 @@ def write_mp4(clip: ToyClip, path: Path) -> Path:
     Returns:
         `path`.
     """
+    return write_pictures(render_frames(clip), path)
+
+
+def write_pictures(pictures: Iterable[np.ndarray], path: Path) -> Path:
+    """Writes pictures, each uint8 (h w 3) RGB of `render.SIZE`, as `write_mp4` does.
+
+    Returns:
+        `path`.
+    """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        _encode(clip, unfinished)
+        _encode(pictures, unfinished)
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -72,13 +82,13 @@ def _write_into(folder: Path, clip: ToyClip) -> Path:
     return write_mp4(clip, folder / f"{clip.video_id}.mp4")
 
 
-def _encode(clip: ToyClip, path: Path) -> None:
+def _encode(pictures: Iterable[np.ndarray], path: Path) -> None:
     with av.open(str(path), "w", format="mp4") as container:
         stream = container.add_stream("libx264", rate=FPS, options=ENCODER_OPTIONS)
         stream.width = stream.height = SIZE
         stream.pix_fmt = "yuv420p"
         # With several threads the encoder's choices, and so the bytes, depend on the machine.
         stream.thread_count = 1
-        for picture in render_frames(clip):
+        for picture in pictures:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, "rgb24")))
         container.mux(stream.encode(None))

@@ -118,13 +118,14 @@ def is_safe(vid_path: str) -> bool:
     return not path.is_absolute() and ".." not in parts and "\0" not in vid_path and bool(path.name)
 
 
-def source_of(key: str, video_id: str) -> str:
-    """Returns the source that questions share: the video, and for MOT the sequence.
+def source_of(vid_path: str, video_id: str) -> str:
+    """Returns the source that questions share: the video with its folder, for MOT the sequence.
 
     MOT16-xx and MOT17-xx-FRCNN are the same pictures; MOT20-xx are others.
 
-    >>> source_of("MOT", "MOT17-09-FRCNN") == source_of("MOT", "MOT16-09")
-    True
+    >>> source_of("Eval_video/MOT/MOT17-09-FRCNN.mp4", "MOT17-09-FRCNN")
+    'MOT/MOT16-09'
     """
-    sequence = _MOT.match(video_id) if key == "MOT" else None
-    return f"{key}/MOT16-{sequence[1]}" if sequence else f"{key}/{video_id}"
+    folder = PurePosixPath(vid_path).parent.name
+    sequence = _MOT.match(video_id) if folder == "MOT" else None
+    return f"{folder}/MOT16-{sequence[1]}" if sequence else f"{folder}/{video_id}"

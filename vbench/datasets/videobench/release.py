@@ -102,7 +102,7 @@ class VideoBenchRelease:
             test=entry.key,
             sample_id=question.qid,
             kind="mcq",
-            cluster=source_of(entry.key, question.video_id),
+            cluster=source_of(question.vid_path, question.video_id),
             clips=(Clip(question.video_id, str(video)),),
             texts=tuple(question.options.values()),
             target=None if answer is None else letters.index(answer),

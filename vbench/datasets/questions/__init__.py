@@ -1,0 +1,1 @@
+"""The question kit: lettered questions made from annotations by templates, without shortcuts."""
