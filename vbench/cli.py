@@ -21,7 +21,9 @@ from vbench.usage import INSPECTING, OVERVIEW, PLAN, describe
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-FORMATS = ("terminal", "markdown", "latex", "csv")
+FORMATS = ("terminal", "markdown", "latex", "csv", "html")
+
+PAPER_TABLES = ("velociti/table1", "velociti/table2", "velociti/table3")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,7 +83,23 @@ def _evaluate(words: list[str]) -> int:
         for job in [overrides] if swept is None else jobs(swept):
             _print_config(compose(job))
         return 0
-    return _run(compose(overrides)) if swept is None else sweep(swept, _run_and_report)
+    if swept is None:
+        return _run(compose(overrides))
+    folders: list[str] = []
+
+    def job(config: DictConfig) -> int:
+        code = _run_and_report(config)
+        folders.append(config.run_dir)
+        return code
+
+    code = sweep(swept, job)
+    done = [folder for folder in folders if Path(folder, "summary.json").is_file()]
+    if len(done) > 1:
+        from vbench.table import print_tables
+
+        study = next((w.partition("=")[2] for w in swept if w.startswith("experiment=")), None)
+        print_tables(done, "terminal", study if study in PAPER_TABLES else None)
+    return code
 
 
 def _run(config: DictConfig) -> int:
@@ -126,10 +144,11 @@ def _build(words: list[str]) -> int:
 
 
 def _doctor(words: list[str]) -> int:
-    flags, overrides = _split(words, ("--json", "-h", "--help"))
+    flags, overrides = _split(words, ("--json", "--audit", "-h", "--help"))
     if flags & {"-h", "--help"}:
         sys.stdout.write(describe("doctor"))
         return 0
+    overrides += ["audit=true"] * ("--audit" in flags)
     from vbench.doctor import examine, present
     from vbench.schema import compose
 
@@ -157,7 +176,8 @@ def _table(words: list[str]) -> int:
     if paths:
         from vbench.table import print_tables
 
-        print_tables([path for word in paths for path in _expand(word)], form)
+        paper = paths.pop(0) if paths[0] in PAPER_TABLES else None
+        print_tables([path for word in paths for path in _expand(word)], form, paper)
     return 0
 
 

@@ -24,7 +24,7 @@ Commands
   build      write the files of a dataset that vbench can generate
   doctor     look for what is wrong with a dataset, before any model is asked
   plan       say what an evaluation would do, decode and ask; loads no weights
-  table      print finished runs as tables: --format terminal|markdown|latex|csv
+  table      print finished runs as tables, or a paper's table with them in it
   show       everything that is stored about one sample: RUN SAMPLE
   diff       why two runs give different numbers: RUN RUN
   status     how far runs and sweeps are, and how to go on: RUN|SWEEP…
@@ -61,21 +61,25 @@ vbench build KEY=VALUE…
   vbench build dataset=velociti/toy num_videos=300 seed=1 dataset.root=PATH
 """,
     "doctor": """\
-vbench doctor [--json] KEY=VALUE…
+vbench doctor [--audit] [--json] KEY=VALUE…
 
   vbench doctor dataset=table dataset.file=qa.csv model=clip_b32
-  --json           one JSON object on stdout: findings, and a line per file
+  vbench doctor --audit dataset=velociti/human_subset model=vera_base
+  --audit          what do the texts give away without any video? Opens no file; asks the
+                   model, if one is named: vera, vera_base, hf/causal_lm
+  --json           one JSON object on stdout: findings, and a line per file or shortcut
 
-Looks at every file and sample; changes nothing and asks no model.
+Looks at every file and sample; changes nothing and, but for --audit, asks no model.
 Exit codes: 0 nothing is wrong, 3 problems found, 1 the doctor itself failed.
 """,
 }
 
 INSPECTING = {
     "table": """\
-vbench table RUN… [--format terminal|markdown|latex|csv]
+vbench table [PAPER] RUN… [--format terminal|markdown|latex|csv|html]
 
 RUN is the folder of a finished run, or a pattern in quotes: 'outputs/runs/*/*/*'.
+PAPER, velociti/table1 to table3: print the paper's values beside the runs'.
 """,
     "show": """\
 vbench show RUN SAMPLE [--json]

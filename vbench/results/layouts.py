@@ -69,11 +69,12 @@ VELOCITI_3 = Layout(
     ),
 )
 
-_NOTES = (
+NOTES = (
     "value [95 % interval], clustered by source; exact with n = sources where all credits agree",
     "ties: samples whose deciding comparison is tied (value if tied scores were ordered at random)",
     "truncated: samples with a text longer than the model reads",
 )
+"""Below every table of accuracies."""
 
 
 def paper_table(layout: Layout, runs: Sequence[RunSummary]) -> Table:
@@ -92,14 +93,26 @@ def paper_table(layout: Layout, runs: Sequence[RunSummary]) -> Table:
         chances = {key: _chance(test) for key, test in _tests(run).items()} | chances
     lines = [Line("Chance", tuple(chances.get(key, Cell()) for key in keys))]
     for run in runs:
-        facts = [_facts(run.summary, key) for key in keys]
-        lines.append(Line(run.label, tuple(fact["value"] for fact in facts)))
-        lines += [
+        lines += run_lines(run, keys)
+    title = f"{layout.title}: accuracy in %, {_interval_head(found)}"
+    return Table(title, "Model", layout.columns, tuple(lines), (*NOTES, *run_notes(runs)))
+
+
+def run_lines(run: RunSummary, keys: Sequence[str]) -> list[Line]:
+    """Returns a run's numbers, and below them what qualifies them.
+
+    Args:
+        run: The run.
+        keys: Its estimates, one per column; one that it lacks is left empty.
+    """
+    facts = [_facts(run.summary, key) for key in keys]
+    return [
+        Line(run.label, tuple(fact["value"] for fact in facts)),
+        *(
             Line(title, tuple(fact[name] for fact in facts), detail=True)
             for name, title in _DETAILS.items()
-        ]
-    title = f"{layout.title}: accuracy in %, {_interval_head(found)}"
-    return Table(title, "Model", layout.columns, tuple(lines), (*_NOTES, *_run_notes(runs)))
+        ),
+    ]
 
 
 def table_of_tests(runs: Sequence[RunSummary]) -> Table:
@@ -122,7 +135,7 @@ def table_of_tests(runs: Sequence[RunSummary]) -> Table:
     found = [test for run in runs for test in _tests(run).values()]
     names = runs[0].label if len(runs) == 1 else f"{len(runs)} runs"
     title = f"{names}: accuracy in %, {_interval_head(found)}"
-    return Table(title, "Test", columns, tuple(lines), (*_NOTES, *_run_notes(runs)))
+    return Table(title, "Test", columns, tuple(lines), (*NOTES, *run_notes(runs)))
 
 
 def tables(runs: Sequence[RunSummary]) -> dict[str, Table]:
@@ -192,7 +205,8 @@ def _interval_head(found: Iterable[Mapping[str, Any]]) -> str:
     return f"95 %, {span} {'source' if span == '1' else 'sources'}"
 
 
-def _run_notes(runs: Sequence[RunSummary]) -> list[str]:
+def run_notes(runs: Sequence[RunSummary]) -> list[str]:
+    """Returns what a reader of runs' numbers must know of how many samples are behind them."""
     notes = []
     if any(run.summary["coverage"]["incomplete"] for run in runs):
         notes.append("answered: share, and the value if the rest were all wrong - all right")

@@ -1,4 +1,4 @@
-"""One table, four ways to write it: terminal, Markdown, LaTeX (booktabs) and CSV.
+"""One table, five ways to write it: terminal, Markdown, LaTeX (booktabs), CSV and HTML.
 
 Names of runs, models, tests and groups come from users and datasets, so every text is escaped for
 its format and rid of control characters, which could otherwise steer a terminal.
@@ -7,6 +7,7 @@ its format and rid of control characters, which could otherwise steer a terminal
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 import textwrap
@@ -181,6 +182,27 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
+def to_html(table: Table) -> str:
+    """Returns a `<table>` with its title as caption and its notes below; no page around it."""
+    groups = [(group, len(list(of))) for group, of in groupby(table.columns, lambda c: c.group)]
+    spans = "".join(f'<th colspan="{width}">{_html(group)}</th>' for group, width in groups)
+    heads = "".join(f"<th>{_html(column.title)}</th>" for column in table.columns)
+    body = "\n".join(
+        f'<tr{_DETAIL_CLASS if line.detail else ""}><th scope="row">{_html(line.label)}</th>'
+        + "".join(f"<td>{_html(cell.text) or '-'}</td>" for cell in line.cells)
+        + "</tr>"
+        for line in table.lines
+    )
+    notes = "".join(f"<li>{_html(note)}</li>" for note in table.notes)
+    return (
+        f"<table>\n<caption>{_html(table.title)}</caption>\n<thead>\n"
+        + (f"<tr><th></th>{spans}</tr>\n" if any(group for group, _ in groups) else "")
+        + f"<tr><th>{_html(table.corner)}</th>{heads}</tr>\n</thead>\n"
+        + f"<tbody>\n{body}\n</tbody>\n</table>\n"
+        + (f"<ul>{notes}</ul>\n" if notes else "")
+    )
+
+
 FORMATS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
 """Writers of files, by file ending."""
 
@@ -194,6 +216,13 @@ def save(table: Table, folder: Path, name: str) -> None:
     for ending, write in FORMATS.items():
         fill = partial(Path.write_text, data=write(table), encoding="utf-8")
         write_atomically(folder / f"{name}.{ending}", fill)
+
+
+_DETAIL_CLASS = ' class="detail"'
+
+
+def _html(text: str) -> str:
+    return html.escape(_plain(text))
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,111 @@
+"""Entries are printed rows of papers: each composes, and fixes what the paper fixed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from vbench.composition import plain, sweep_overrides
+from vbench.overrides import jobs
+from vbench.results.paper import rows
+from vbench.schema import compose
+
+CONF = Path(__file__).parents[1] / "conf"
+ENTRIES = sorted(
+    f.relative_to(CONF / "entry").with_suffix("").as_posix() for f in CONF.glob("entry/**/*.yaml")
+)
+V1 = [entry for entry in ENTRIES if entry.startswith("velociti/v1/")]
+PAPER = {row.key: row for table in ("velociti/table2", "velociti/table3") for row in rows(table)}
+
+
+def settings(entry: str) -> dict[str, Any]:
+    return plain(compose([f"entry={entry}"]))
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_every_entry_composes(entry: str) -> None:
+    config = settings(entry)
+    assert config["command"]["choices"]["entry"] == entry
+    with_plus = plain(compose([f"+entry={entry}"]))
+    assert {k: v for k, v in with_plus.items() if k != "command"} == {
+        k: v for k, v in config.items() if k != "command"
+    }
+
+
+def test_rows_have_an_entry_if_and_only_if_they_wait_for_nothing() -> None:
+    names = {entry.rpartition("/")[2].removesuffix("_corrected") for entry in V1}
+    ready = {key for key, row in PAPER.items() if not row.waits_for and key != "random"}
+    assert names == ready
+    for entry in V1:
+        if entry.endswith("_corrected"):
+            assert entry.removesuffix("_corrected") in V1
+
+
+@pytest.mark.parametrize("entry", V1)
+def test_an_entry_is_a_protocol_of_velociti_v1(entry: str) -> None:
+    config = settings(entry)
+    assert config["dataset"]["_target_"].endswith("velociti.release.Velociti")
+    assert config["metric"] == {"_target_": "vbench.metrics.velociti.Velociti", "tie": "strict"}
+    key = entry.rpartition("/")[2].removesuffix("_corrected")
+    if PAPER[key].model:
+        assert config["command"]["choices"]["model"] == PAPER[key].model
+    if "embed_frames" in _methods(config["model"]["_target_"]):
+        assert config["sampler"]["name"] == "velociti20"
+        assert (config["dataset"]["source"], config["dataset"]["ivat"]) == ("frames", "frames")
+        assert config["model"]["pooling"] == "mean_then_normalise"
+        assert config["trainer"]["precision"] == "32-true"
+
+
+def _methods(target: str) -> set[str]:
+    from hydra.utils import get_object
+
+    return set(dir(get_object(target)))
+
+
+def test_negclip_differs_from_its_correction_by_the_activation_alone() -> None:
+    published, corrected = (settings(f"velociti/v1/negclip_b32{x}") for x in ("", "_corrected"))
+    assert (published["model"].pop("activation"), corrected["model"].pop("activation")) == (
+        "gelu",
+        "quick_gelu",
+    )
+    assert published["model"] == corrected["model"]
+
+
+def test_an_entry_can_be_asked_of_other_data_and_with_other_settings() -> None:
+    words = [
+        "entry=velociti/v1/clip_b32",
+        "dataset=velociti/human_subset",
+        "trainer.precision=bf16-true",
+    ]
+    config = compose(words)
+    assert config.dataset._target_.endswith("HumanSubset")
+    assert config.trainer.precision == "bf16-true"
+
+
+STUDIES = sorted(f.stem for f in CONF.glob("experiment/velociti/*.yaml"))
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_study_composes(study: str) -> None:
+    swept = sweep_overrides([f"experiment=velociti/{study}"], asked=False)
+    each = jobs(swept) if swept else [[f"experiment=velociti/{study}"]]
+    configs = [compose(job) for job in each]
+    assert len({config.command.choices.get("entry") for config in configs}) == len(configs)
+    header = (CONF / f"experiment/velociti/{study}.yaml").read_text()
+    assert f"vbench experiment=velociti/{study}" in header
+
+
+@pytest.mark.parametrize("table", ["table2", "table3"])
+def test_a_tables_study_sweeps_over_all_its_entries(table: str) -> None:
+    study = yaml.safe_load((CONF / f"experiment/velociti/{table}.yaml").read_text())
+    swept = {word.strip() for word in study["hydra"]["sweeper"]["params"]["entry"].split(",")}
+    keys = {row.key for row in rows(f"velociti/{table}")}
+    assert swept == {e for e in V1 if e.rpartition("/")[2].removesuffix("_corrected") in keys}
+    columns = rows(f"velociti/{table}")[0].cells
+    tests = study["dataset"]["tests"]
+    assert {c.split("_")[0] if c.startswith("ivat") else c for c in columns} - {"average"} == set(
+        tests
+    )
