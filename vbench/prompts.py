@@ -18,6 +18,11 @@ from vbench.records import VIDEO, Message, Sample
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+def letters_of(sample: Sample) -> tuple[str, ...]:
+    """Returns the letter of each text: the dataset's own, else A, B, C, …"""
+    return sample.letters or tuple(LETTERS[: len(sample.texts)])
+
+
 class Prompt(Protocol):
     """Renders one text of a sample, for models that compare it with a clip."""
 
@@ -140,7 +145,10 @@ class Template:
             if name == "question":
                 return sample.question or ""
             if name == "options":
-                return self.separator.join(map(self._option, LETTERS, texts))
+                whole = tuple(texts) == sample.texts
+                return self.separator.join(
+                    map(self._option, letters_of(sample) if whole else LETTERS, texts)
+                )
             return shown[name][0]
 
         quoted = (*texts, *([sample.question] if sample.question else []))

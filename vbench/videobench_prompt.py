@@ -5,12 +5,12 @@ Source: step 1 in the README of PKU-YuanGroup/Video-Bench at 8b2101d.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from vbench.errors import DataError
-from vbench.prompts import LETTERS, check_marks
+from vbench.prompts import check_marks, letters_of
 from vbench.records import Message, Sample
 
 _WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
@@ -29,8 +29,8 @@ class VideoBenchPrompt:
 
     quirks: bool = True
     """True: byte for byte as published. With four and six options no space ends the prompt, with
-    others one does; six options follow the question without a space; one option is not shown.
-    False: all alike, for any number of options."""
+    others one does; six options follow the question without a space; one option is not shown;
+    options without a text (null) are shown as None. False: all alike, for any number of options."""
     system: str | None = None
     render: Literal["chat", "raw"] = "chat"
     needs_question: bool = True
@@ -47,11 +47,16 @@ class VideoBenchPrompt:
                 than the published prompt has words for.
         """
         check_marks(sample, texts)
-        shown = self._published(sample, texts) if self.quirks else _clean(sample, texts)
-        return Message(shown, self.system, self.render)
+        question = sample.question or ""
+        told = dict(zip(letters_of(sample), texts, strict=True))
+        if self.quirks:
+            told |= dict.fromkeys(sample.void_letters, "None")
+        told = dict(sorted(told.items()))
+        shown = self._published(sample, told) if self.quirks else _clean(question, told)
+        return Message(shown, self.system, self.render, (*texts, question))
 
-    def _published(self, sample: Sample, texts: Sequence[str]) -> str:
-        question, count = sample.question or "", len(texts)
+    def _published(self, sample: Sample, told: Mapping[str, str]) -> str:
+        question, count = sample.question or "", len(told)
         if count == 1:
             return question
         if count not in _WORDS:
@@ -61,18 +66,17 @@ class VideoBenchPrompt:
                 why="it knows one to six",
                 mend="use prompt=videobench/clean or prompt=options",
             )
-        options = " ".join(f"{letter}.{text}" for letter, text in zip(LETTERS, texts, strict=False))
+        options = " ".join(f"{letter}.{text}" for letter, text in told.items())
         return (
             f"{question}{'Choices:' if count == 6 else ''} {options} \n Among the {_WORDS[count]} "
-            f"options {', '.join(LETTERS[:count])} above, the one closest to the correct answer is:"
+            f"options {', '.join(told)} above, the one closest to the correct answer is:"
             f"{'' if count in _UNSPACED else ' '}"
         )
 
 
-def _clean(sample: Sample, texts: Sequence[str]) -> str:
-    options = "\n".join(f"{letter}. {text}" for letter, text in zip(LETTERS, texts, strict=False))
-    letters = ", ".join(LETTERS[: len(texts)])
+def _clean(question: str, told: Mapping[str, str]) -> str:
+    options = "\n".join(f"{letter}. {text}" for letter, text in told.items())
     return (
-        f"{sample.question}\n{options}\nAmong the options {letters} above, the one closest to the "
+        f"{question}\n{options}\nAmong the options {', '.join(told)} above, the one closest to the "
         "correct answer is:"
     )
