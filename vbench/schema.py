@@ -91,6 +91,8 @@ class DoctorKeys:
 
     decode: Literal["ends", "all"] = "ends"
     """Which frames of each file are decoded."""
+    audit: bool = False
+    """Whether to ask what the texts give away, instead of looking at files."""
 
 
 _KEYS: Mapping[Command, type] = {

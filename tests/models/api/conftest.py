@@ -1,0 +1,97 @@
+"""Hands tests the scripted servers of this folder, and models that are impatient."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vbench.models.api.calling import Calling
+from vbench.models.api.frames_as_images import FramesAsImages
+from vbench.models.api.frames_as_video import FramesAsVideo
+from vbench.models.api.openai_api import OpenAIModel
+from vbench.protocols import ClipTiming, View
+from vbench.records import Clip, Continuation, Message, Request
+
+CLIP = Clip("v", "v.mp4", 0.0, 2.0)
+
+
+def _load(name: str) -> ModuleType:
+    full = f"tests_models_api_{name}"
+    if full not in sys.modules:
+        spec = importlib.util.spec_from_file_location(full, Path(__file__).parent / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[full] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return sys.modules[full]
+
+
+@pytest.fixture(scope="session")
+def chat() -> ModuleType:
+    """An OpenAI-compatible server that does what it is told."""
+    return _load("chat_server")
+
+
+@pytest.fixture(scope="session")
+def google() -> ModuleType:
+    """A server for google-genai that does what it is told."""
+    return _load("google_server")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch, chat: ModuleType) -> str:
+    monkeypatch.setenv("OPENAI_API_KEY", chat.KEY)
+    monkeypatch.setenv("GEMINI_API_KEY", chat.KEY)
+    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+    return str(chat.KEY)
+
+
+@pytest.fixture
+def frames() -> list[np.ndarray]:
+    ramp = np.linspace(0, 255, 64, dtype=np.uint8)
+    wide = np.broadcast_to(ramp[None, :, None], (48, 64, 3))
+    return [wide.copy(), wide[:, ::-1].copy(), np.full((48, 64, 3), 90, np.uint8)]
+
+
+@pytest.fixture
+def timing() -> ClipTiming:
+    return ClipTiming((0, 5, 10), (0.0, 0.5, 1.0), 10.0, 20)
+
+
+@pytest.fixture
+def view(frames: list[np.ndarray], timing: ClipTiming) -> View:
+    inputs = FramesAsImages().view(frames, timing)
+    return View(CLIP, "content", timing.frame_indices, timing.timestamps_s, inputs)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Callable[..., OpenAIModel]:
+    """Builds a model of a server, impatient unless told otherwise."""
+
+    def build(url: str, calling: dict[str, Any] | None = None, **other: Any) -> OpenAIModel:
+        patience = {"backoff_s": 0.01, "max_retries": 2, "timeout_s": 20.0}
+        kept = {"journal": str(tmp_path / "replies.sqlite")}
+        parts = {"images": FramesAsImages(), "video": FramesAsVideo(), "verify": False}
+        parts["generation"] = {"max_new_tokens": 20, "temperature": 0.0}
+        called = Calling(**{**patience, **kept, **(calling or {})})
+        return OpenAIModel("served", url, calling=called, **{**parts, **other})
+
+    return build
+
+
+@pytest.fixture
+def question() -> Callable[..., Request]:
+    """A question about the clip, with options to score or without."""
+
+    def ask(text: str, *options: str, **message: Any) -> Request:
+        told = Message(text, **message)
+        return Request((CLIP,), message=told, continuations=tuple(map(Continuation, options)))
+
+    return ask

@@ -1,0 +1,1 @@
+"""Models behind an API: requests over HTTP, paid once, under a budget."""
