@@ -12,9 +12,10 @@ import torch
 
 from vbench.errors import ConfigError, VbenchError, did_you_mean
 from vbench.models.checkpoints import find_checkpoint
+from vbench.models.vlm.batch import score_batch
 from vbench.models.vlm.clip_inputs import Blind, ClipInputs
-from vbench.models.vlm.generation import Asked, Generation, write
-from vbench.models.vlm.prefix import Scored, score
+from vbench.models.vlm.generation import Asked, Generation, end_tokens, write
+from vbench.models.vlm.prefix import ContinuationScore, Scored, score
 from vbench.models.vlm.rendering import Renderer
 from vbench.models.vlm.tokens import TokenReader, Tokens
 from vbench.models.vlm.weights import Loading, Weights, exact_constants, load_weights, read_config
@@ -52,7 +53,7 @@ class HfVideoLanguageModel:
         adapter: Folder or hub id of a PEFT adapter.
         trust_remote_code: Whether code in the checkpoint may run on this machine.
         prefix: `strategy` and `tokens_per_chunk` of `vbench.models.vlm.prefix.score`.
-        batch_size: Prompts generated from at once; changes speed and memory only.
+        batch_size: Prompts answered side by side; changes speed and memory only.
         context: The most tokens the model holds; None: what its config says.
 
     Raises:
@@ -118,6 +119,10 @@ class HfVideoLanguageModel:
     def _weights(self) -> Weights:
         return Weights(load_weights(self._checkpoint, self._loading))
 
+    @property
+    def _model(self) -> torch.nn.Module:
+        return self._weights.model
+
     @cached_property
     def _content(self) -> dict[str, str]:
         adapter = self._loading.adapter
@@ -149,23 +154,20 @@ class HfVideoLanguageModel:
 
     def answer(self, asked: Sequence[tuple[View | None, Sequence[Request]]]) -> list[list[Reply]]:
         """Answers requests, grouped by the view they share."""
-        replies: list[list[Reply]] = [[Reply()] * len(own) for _, own in asked]
-        to_write: list[_Ready] = []
+        replies: dict[tuple[int, int], Reply] = {}
+        ready: list[_Ready] = []
         with exact_constants():
             dtype = self._dtype()
             for group, (view, requests) in enumerate(asked):
-                ready: list[_Ready] = []
                 for row, request in enumerate(requests):
                     found = self._prepared((group, row), view, request, dtype)
                     if isinstance(found, Reply):
-                        replies[group][row] = found
+                        replies[group, row] = found
                     else:
-                        (ready if found.continuations else to_write).append(found)
-                for one, reply in zip(ready, self._score(view, ready), strict=True):
-                    replies[group][one.place[1]] = reply
-            for one, reply in zip(to_write, self._write(to_write), strict=True):
-                replies[one.place[0]][one.place[1]] = reply
-        return replies
+                        ready.append(found)
+            replies |= self._score([one for one in ready if one.continuations])
+            replies |= self._write([one for one in ready if not one.continuations])
+        return [[replies[i, row] for row in range(len(own))] for i, (_, own) in enumerate(asked)]
 
     def _prepared(
         self, place: tuple[int, int], view: View | None, request: Request, dtype: str
@@ -205,36 +207,41 @@ class HfVideoLanguageModel:
             "fewer frames (sampler.num_frames) or fewer pixels (model.visual)"
         )
 
-    def _score(self, view: View | None, ready: Sequence[_Ready]) -> list[Reply]:
-        if not ready:
-            return []
-        questions = [Scored(one.prompt, one.continuations) for one in ready]
-        found = score(self._weights.model, questions, self._inputs(view), **self._prefix)
-        return [
-            replace(
-                one.reply,
-                log_probs=tuple(part.log_prob for part in parts),
-                reply_tokens=max(part.tokens for part in parts),
-            )
-            for one, parts in zip(ready, found, strict=True)
-        ]
+    def _score(self, ready: Sequence[_Ready]) -> dict[tuple[int, int], Reply]:
+        """Scores questions about one video together, and single ones about several side by side."""
+        views: dict[int, list[_Ready]] = {}
+        for one in ready:
+            views.setdefault(one.place[0], []).append(one)
+        single = [own[0] for own in views.values() if len(own) == 1]
+        replies: dict[tuple[int, int], Reply] = {}
+        for own in views.values():
+            if len(own) > 1:
+                questions = [Scored(one.prompt, one.continuations) for one in own]
+                inputs = self._inputs(own[0].view)
+                replies |= _scored(own, score(self._model, questions, inputs, **self._prefix))
+        for start in range(0, len(single), self._batch_size):
+            rows = single[start : start + self._batch_size]
+            asked = [
+                (Scored(one.prompt, one.continuations), self._inputs(one.view)) for one in rows
+            ]
+            pad = end_tokens(self._model, self._tokenizer).pad
+            replies |= _scored(rows, score_batch(self._model, asked, pad_id=pad, **self._prefix))
+        return replies
 
-    def _write(self, ready: Sequence[_Ready]) -> list[Reply]:
-        if not ready:
-            return []
-        asked = [Asked(one.prompt, self._inputs(one.view)) for one in ready]
-        pad = self._tokenizer.pad_token_id
-        pad = self._tokenizer.eos_token_id if pad is None else pad
-        written = write(self._weights.model, asked, self._generation, pad or 0, self._batch_size)
-        return [
-            replace(
+    def _write(self, ready: Sequence[_Ready]) -> dict[tuple[int, int], Reply]:
+        inputs = {id(one.view): self._inputs(one.view) for one in ready}
+        asked = [Asked(one.prompt, inputs[id(one.view)]) for one in ready]
+        ends = end_tokens(self._model, self._tokenizer)
+        written = write(self._model, asked, self._generation, ends, self._batch_size)
+        return {
+            one.place: replace(
                 one.reply,
                 text=self._tokenizer.decode(found.tokens, skip_special_tokens=True),
                 reply_tokens=len(found.tokens),
                 finish_reason="stop" if found.stopped else "length",
             )
             for one, found in zip(ready, written, strict=True)
-        ]
+        }
 
     def _inputs(self, view: View | None) -> dict[str, Any]:
         """Returns a view's tensors where the weights are, pixels in their dtype."""
@@ -253,6 +260,19 @@ class HfVideoLanguageModel:
         kind = weight.device.type
         cast = torch.is_autocast_enabled(kind)
         return str(torch.get_autocast_dtype(kind) if cast else weight.dtype).removeprefix("torch.")
+
+
+def _scored(
+    ready: Sequence[_Ready], found: Sequence[Sequence[ContinuationScore]]
+) -> dict[tuple[int, int], Reply]:
+    return {
+        one.place: replace(
+            one.reply,
+            log_probs=tuple(part.log_prob for part in parts),
+            reply_tokens=max(part.tokens for part in parts),
+        )
+        for one, parts in zip(ready, found, strict=True)
+    }
 
 
 def _blind(word: object) -> Blind | None:

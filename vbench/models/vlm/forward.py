@@ -52,6 +52,8 @@ class Forward:
         self.model = model
         self.architecture = Architecture.of(model)
         takes = self.architecture.takes
+        self.rounding = torch.finfo(self._weight.dtype).eps
+        """The coarsest rounding step seen: of the weights, or of what autocast made of them."""
         self._cache_name = "cache" if "cache" in takes else "past_key_values"
 
     def whole(self, tokens: Sequence[int], video: Mapping[str, Any], wanted: int) -> Tensor:
@@ -64,11 +66,19 @@ class Forward:
         width = inputs["input_ids"].shape[1]
         return self._call({**inputs, "use_cache": False}, range(width - wanted, width))[1]
 
+    def extend(self, inputs: Mapping[str, Any], cache: Any = None) -> tuple[Any, Tensor]:
+        """Reads the next tokens of rows; returns the cache and (rows, vocabulary) last logits."""
+        given = {**inputs, "use_cache": True}
+        if cache is not None:
+            given[self._cache_name] = cache
+        output, logits = self._call(given, [inputs["input_ids"].shape[1] - 1])
+        return output[self._cache_name], logits[:, 0]
+
     def prefill(self, tokens: Sequence[int], video: Mapping[str, Any]) -> Prefix:
         """Reads the prefix, the video with it."""
         inputs = {**self._inputs(tokens), **video, "use_cache": True}
         output, logits = self._call(inputs, [len(tokens) - 1])
-        position = self._next_position(tokens, video)
+        position = self.next_position(tokens, video)
         return Prefix(output[self._cache_name], len(tokens), position, logits[0])
 
     def after(self, prefix: Prefix, step: Step) -> Tensor:
@@ -98,8 +108,13 @@ class Forward:
     @property
     def device(self) -> torch.device:
         """Where token ids belong."""
-        device: torch.device = self.model.get_input_embeddings().weight.device  # type: ignore[operator]
-        return device
+        return self._weight.device
+
+    @property
+    def _weight(self) -> Tensor:
+        """The token embeddings: of a float type even where the layers are quantised."""
+        weight: Tensor = self.model.get_input_embeddings().weight  # type: ignore[operator]
+        return weight
 
     def _inputs(self, tokens: Sequence[int]) -> dict[str, Any]:
         inputs = {"input_ids": torch.tensor([list(tokens)], device=self.device)}
@@ -108,7 +123,7 @@ class Forward:
             inputs["mm_token_type_ids"] = torch.tensor([types], device=self.device)
         return inputs
 
-    def _next_position(self, tokens: Sequence[int], video: Mapping[str, Any]) -> int:
+    def next_position(self, tokens: Sequence[int], video: Mapping[str, Any]) -> int:
         """Returns where the model puts a word after these tokens.
 
         The model itself is asked, not its `rope_deltas`: transformers 5.24 numbers the text after a
@@ -125,7 +140,7 @@ class Forward:
 
     def _mask(self, length: int, visible: np.ndarray) -> Tensor:
         """Returns (1, 1, tokens, prefix + tokens): zero where seen, else the lowest number."""
-        dtype = self.model.get_input_embeddings().weight.dtype  # type: ignore[operator]
+        dtype = self._weight.dtype
         mask = torch.zeros(1, 1, len(visible), length + len(visible), dtype=dtype)
         mask[0, 0, :, length:].masked_fill_(~torch.from_numpy(visible), torch.finfo(dtype).min)
         return mask.to(self.device)
@@ -135,9 +150,10 @@ class Forward:
         wanted = torch.tensor(list(keep), device=self.device)
         if "logits_to_keep" in self.architecture.takes:
             output = self.model(**inputs, logits_to_keep=wanted)
-            return output, output.logits
-        with _only(self.model, wanted):
-            output = self.model(**inputs)
+        else:
+            with _only(self.model, wanted):
+                output = self.model(**inputs)
+        self.rounding = max(self.rounding, torch.finfo(output.logits.dtype).eps)
         return output, output.logits
 
 
@@ -163,7 +179,10 @@ def _croppable(cache: Any) -> bool:
 
 
 def log_probs(logits: Tensor, rows: Sequence[int], targets: Sequence[int]) -> Tensor:
-    """Returns (targets,) fp32: the natural log-probability of each target at its row of logits.
+    """Returns (targets,): the natural log-probability of each target at its row of logits.
+
+    They are computed in fp32 and returned as fp64 on the CPU, as sums over a caption's tokens are
+    hundreds, of which fp32 keeps no more than four decimals.
 
     Args:
         logits: (rows, vocabulary), any float type.
@@ -173,4 +192,4 @@ def log_probs(logits: Tensor, rows: Sequence[int], targets: Sequence[int]) -> Te
     parts = [torch.logsumexp(part.float(), dim=-1) for part in torch.split(logits, _ROWS)]
     index = torch.tensor(list(rows), device=logits.device)
     ids = torch.tensor(list(targets), device=logits.device)
-    return logits[index, ids].float() - torch.cat(parts)[index]
+    return (logits[index, ids].float() - torch.cat(parts)[index]).cpu().double()

@@ -1,21 +1,33 @@
-"""Lets a model write: greedy unless asked otherwise, left-padded batches, nothing hidden."""
+"""Lets a model write: greedy unless asked otherwise, in padded batches, a shared video read once.
+
+A greedy reply is, token by token, the most probable one of a whole pass over prompt and reply so
+far. Tokens are placed as in such a pass: `generate` of transformers 5.24 counts on from
+`rope_deltas`, which for Qwen's models and long videos is another place.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vbench.errors import ConfigError, did_you_mean
-from vbench.models.vlm.architecture import Architecture, stateless
-from vbench.models.vlm.tokens import Tokens
+from vbench.models.vlm.architecture import stateless
+from vbench.models.vlm.batch import alike, left_padded
+from vbench.models.vlm.choice import choose
+from vbench.models.vlm.forward import Forward
+from vbench.models.vlm.packing import Tokens
+from vbench.models.vlm.ways import shared_length
 
 Inputs = Mapping[str, Any]
 """The arguments of the forward pass that carry a video; empty for text only."""
+
+_SHARES = ("packed", "loop")
+"""Strategies that read a prefix once."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +38,11 @@ class Generation:
     temperature: float = 0.0
     """0: the most probable token, always."""
     top_p: float = 1.0
+    """Least probability of the tokens that are drawn from, the most probable first."""
     top_k: int = 0
-    """0: all tokens."""
-    repetition_penalty: float = 1.0
-    num_beams: int = 1
+    """Most tokens that are drawn from; 0: all."""
     seed: int = 0
-    """Of sampling; each request is drawn by itself, whatever it is batched with."""
+    """Of sampling; each reply is drawn by itself, whatever it is batched with."""
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Generation:
@@ -49,11 +60,11 @@ class Generation:
                     mend=did_you_mean(name, names),
                 )
         made = cls(**settings)
-        if made.max_new_tokens < 1 or made.num_beams < 1 or made.temperature < 0:
+        if made.max_new_tokens < 1 or made.temperature < 0 or not 0 < made.top_p <= 1:
             raise ConfigError(
                 "the generation settings make no sense",
                 where="model.generation",
-                why="max_new_tokens and num_beams count from 1, temperature from 0",
+                why="max_new_tokens counts from 1, temperature from 0; top_p is above 0, at most 1",
                 mend="see conf/generation/",
             )
         return made
@@ -69,6 +80,7 @@ class Asked:
 
     prompt: Tokens
     video: Inputs
+    """One object for all prompts about the same video."""
 
 
 @dataclass(frozen=True)
@@ -80,113 +92,174 @@ class Written:
     """It came to an end; else `max_new_tokens` were not enough."""
 
 
+@dataclass(frozen=True)
+class Ends:
+    """The tokens at the edges of texts."""
+
+    stop: frozenset[int]
+    """Any of them ends a reply."""
+    pad: int
+    """Fills short rows; masked, so that any will do."""
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Prompts that were read, side by side."""
+
+    cache: Any
+    mask: Tensor
+    """(rows, tokens): 0 where a row is filled up."""
+    places: Tensor
+    """(rows,) where the next token stands."""
+    logits: Tensor
+    """(rows, vocabulary) what comes next."""
+
+
+def end_tokens(model: Any, tokenizer: Any) -> Ends:
+    """Reads which tokens end a reply: the checkpoint's generation config lists all of them."""
+    text = model.config.get_text_config(decoder=True)
+    stop: set[int] = set()
+    for owner in (getattr(model, "generation_config", None), text, tokenizer):
+        found = getattr(owner, "eos_token_id", None)
+        stop |= set(found if isinstance(found, list | tuple) else [found]) - {None}
+    pad = tokenizer.pad_token_id
+    return Ends(frozenset(stop), min(stop, default=0) if pad is None else pad)
+
+
 def write(
-    model: Any, asked: Sequence[Asked], how: Generation, pad: int, batch_size: int
+    model: nn.Module, asked: Sequence[Asked], how: Generation, ends: Ends, batch_size: int
 ) -> list[Written]:
-    """Generates from prompts, in batches of like videos, the long prompts together.
+    """Generates from prompts.
 
     Args:
         model: A causal language model of transformers, with or without a vision tower.
         asked: Prompts with their videos, in any order.
-        how: Settings; the checkpoint's own are ignored but for its end tokens.
-        pad: The id that fills up short prompts, on the left.
+        how: Settings; those in the checkpoint's own file have no say.
+        ends: Tokens at the edges.
         batch_size: Most prompts at once.
 
     Returns:
         One per prompt, in the order given.
     """
-    size = 1 if how.temperature > 0 else batch_size
-    written: dict[int, Written] = {}
-    for rows in _batches(asked, size):
-        found = _generate(model, [asked[row] for row in rows], how, pad)
-        written.update(zip(rows, found, strict=True))
+    forward, written = Forward(model), dict[int, Written]()
+    with torch.no_grad(), stateless(model):
+        for rows in _batches(forward, asked, batch_size):
+            own = [asked[row] for row in rows]
+            started = _started(forward, own, ends.pad)
+            written.update(zip(rows, _continued(forward, started, how, ends), strict=True))
     return [written[row] for row in range(len(asked))]
 
 
-def _batches(asked: Sequence[Asked], size: int) -> Iterator[list[int]]:
-    """Groups prompts whose videos can be put into one tensor."""
-    kinds: dict[object, list[int]] = {}
+def _batches(forward: Forward, asked: Sequence[Asked], size: int) -> Iterator[list[int]]:
+    """Yields prompts about one video together, then those about videos of like shape."""
+    if not forward.architecture.rotary:  # places follow from counts, padding included
+        yield from ([row] for row in range(len(asked)))
+        return
+    videos: dict[int, list[int]] = {}
     for row, one in enumerate(asked):
-        shapes = tuple((name, *value.shape[1:]) for name, value in sorted(one.video.items()))
-        kinds.setdefault(shapes, []).append(row)
-    for rows in kinds.values():
-        rows.sort(key=lambda row: len(asked[row].prompt))
+        videos.setdefault(id(one.video), []).append(row)
+    single: list[int] = []
+    for rows in videos.values():
+        if len(rows) > 1 and _shares(forward, [asked[row] for row in rows]):
+            yield from (rows[i : i + size] for i in range(0, len(rows), size))
+        else:
+            single += rows
+    for group in alike([asked[row].video for row in single]):
+        rows = sorted((single[place] for place in group), key=lambda row: len(asked[row].prompt))
         yield from (rows[i : i + size] for i in range(0, len(rows), size))
 
 
-def padded(prompts: Sequence[Tokens], pad: int) -> tuple[Tensor, Tensor]:
-    """Returns ids and mask, (prompts, tokens), filled up on the left.
-
-    >>> padded([(5,), (6, 7)], 0)[0].tolist()
-    [[0, 5], [6, 7]]
-    """
-    longest = max(map(len, prompts))
-    ids = [[pad] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
-    mask = [[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts]
-    return torch.tensor(ids), torch.tensor(mask)
+def _shares(forward: Forward, asked: Sequence[Asked]) -> bool:
+    """Whether prompts about one video may share their beginning, with the whole video in it."""
+    if not _shared(forward, asked):
+        return False
+    questions = {one.prompt: [(one.prompt[-1],)] for one in asked}  # any reply will do as a check
+    return len(questions) > 1 and choose(forward, questions, asked[0].video, 1024) in _SHARES
 
 
-def _generate(model: Any, asked: Sequence[Asked], how: Generation, pad: int) -> list[Written]:
-    device = model.get_input_embeddings().weight.device
-    ids, mask = padded([one.prompt for one in asked], pad)
-    inputs: dict[str, Any] = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
-    architecture = Architecture.of(model)
-    if "mm_token_type_ids" in architecture.takes:
-        types = [architecture.token_types(row) for row in ids.tolist()]
-        inputs["mm_token_type_ids"] = torch.tensor(types, device=device)
-    for name in asked[0].video:
-        inputs[name] = torch.cat([one.video[name] for one in asked]).to(device)
-    ends = _ends(model)
-    with torch.no_grad(), stateless(model), _drawing(how, device), _plainly(model, how, pad):
-        made = model.generate(**inputs)
-    return [_until_end(tuple(row), ends) for row in made[:, ids.shape[1] :].tolist()]
+def _shared(forward: Forward, asked: Sequence[Asked]) -> int:
+    """Counts the tokens that prompts share and that can be read once; 0: none."""
+    shortest = min(len(one.prompt) for one in asked)
+    length = min(shared_length([one.prompt for one in asked]), shortest - 1)
+    types = forward.architecture.types
+    rest = [token for one in asked for token in one.prompt[length:]]
+    return 0 if any(token in types for token in rest) else length
 
 
-@contextmanager
-def _drawing(how: Generation, device: torch.device) -> Iterator[None]:
-    """Draws from a seed of its own, and leaves everybody else's draws as they were."""
+def _started(forward: Forward, asked: Sequence[Asked], pad: int) -> _Rows:
+    """Reads prompts; their common beginning once if they are about one video."""
+    one_video = len({id(one.video) for one in asked}) == 1
+    length = _shared(forward, asked) if one_video and len(asked) > 1 else 0
+    places = [forward.next_position(one.prompt, one.video) for one in asked]
+    if not length or not forward.architecture.rotary:
+        videos = [one.video for one in asked]
+        inputs = left_padded(forward.model, [one.prompt for one in asked], videos, pad)
+        three_axes = forward.architecture.mrope
+        if forward.architecture.rotary and not (three_axes and asked[0].video):
+            where = (inputs["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+            inputs["position_ids"] = where.expand(3, -1, -1) if three_axes else where
+        cache, logits = forward.extend(inputs)
+        next_places = torch.tensor(places, device=forward.device)
+        return _Rows(cache, inputs["attention_mask"], next_places, logits)
+    prefix = forward.prefill(asked[0].prompt[:length], asked[0].video)
+    cache = copy.deepcopy(prefix.cache)
+    cache.batch_repeat_interleave(len(asked))
+    owns = [one.prompt[length:] for one in asked]
+    inputs = left_padded(forward.model, owns, [{} for _ in owns], pad)
+    before = torch.ones(len(asked), length, dtype=torch.long, device=forward.device)
+    first = torch.full((len(asked),), prefix.position, device=forward.device)
+    rows = _Rows(cache, before, first, prefix.logits)
+    return _read(forward, rows, inputs["input_ids"], inputs["attention_mask"])
+
+
+def _read(forward: Forward, rows: _Rows, ids: Tensor, mask: Tensor) -> _Rows:
+    """Reads the next tokens, (rows, tokens), of every row."""
+    whole = torch.cat([rows.mask, mask], dim=-1)
+    inputs = {"input_ids": ids, "attention_mask": whole}
+    if forward.architecture.rotary:
+        places = (rows.places[:, None] + mask.cumsum(-1) - 1).clamp(min=0)
+        three_axes = forward.architecture.mrope
+        inputs["position_ids"] = places.expand(3, -1, -1) if three_axes else places
+    cache, logits = forward.extend(inputs, rows.cache)
+    return _Rows(cache, whole, rows.places + mask.sum(-1), logits)
+
+
+def _continued(forward: Forward, rows: _Rows, how: Generation, ends: Ends) -> list[Written]:
+    """Chooses token after token until every row has come to an end."""
+    count = len(rows.logits)
+    written: list[list[int]] = [[] for _ in range(count)]
+    stopped = [False] * count
+    draws = [torch.Generator().manual_seed(how.seed) for _ in range(count)]
+    for step in range(how.max_new_tokens):
+        chosen = [ends.pad] * count
+        for row, token in enumerate(_chosen(rows.logits, how, draws)):
+            if stopped[row]:
+                continue
+            stopped[row] = token in ends.stop
+            if not stopped[row]:
+                written[row].append(token)
+                chosen[row] = token
+        if all(stopped) or step == how.max_new_tokens - 1:
+            break
+        ids = torch.tensor(chosen, device=forward.device)[:, None]
+        rows = _read(forward, rows, ids, torch.ones_like(ids))
+    return [Written(tuple(own), end) for own, end in zip(written, stopped, strict=True)]
+
+
+def _chosen(logits: Tensor, how: Generation, draws: Sequence[torch.Generator]) -> list[int]:
+    """Returns the next token of each row: the most probable, or one drawn."""
     if how.temperature == 0:
-        yield
-        return
-    with torch.random.fork_rng([device] if device.type == "cuda" else []):
-        torch.manual_seed(how.seed)
-        yield
+        best: list[int] = logits.argmax(-1).tolist()
+        return best
+    return [_drawn(row.float().cpu(), how, draw) for row, draw in zip(logits, draws, strict=True)]
 
 
-@contextmanager
-def _plainly(model: Any, how: Generation, pad: int) -> Iterator[None]:
-    """Sets what is asked for, and nothing that a checkpoint's file may say beside it."""
-    from transformers import GenerationConfig
-
-    own = model.generation_config
-    sampled = how.temperature > 0
-    drawn = {"temperature": how.temperature, "top_p": how.top_p, "top_k": how.top_k}
-    model.generation_config = GenerationConfig(
-        max_new_tokens=how.max_new_tokens,
-        num_beams=how.num_beams,
-        repetition_penalty=how.repetition_penalty,
-        do_sample=sampled,
-        eos_token_id=list(_ends(model)) or None,
-        pad_token_id=pad,
-        **(drawn if sampled else {}),
-    )
-    try:
-        yield
-    finally:
-        model.generation_config = own
-
-
-def _ends(model: Any) -> tuple[int, ...]:
-    """Returns the tokens that end a reply: the checkpoint's generation config lists them all."""
-    for source in (model.generation_config, model.config.get_text_config(decoder=True)):
-        ends = getattr(source, "eos_token_id", None)
-        if ends is not None:
-            return tuple(ends) if isinstance(ends, list | tuple) else (int(ends),)
-    return ()
-
-
-def _until_end(tokens: Tokens, ends: Sequence[int]) -> Written:
-    for place, token in enumerate(tokens):
-        if token in ends:
-            return Written(tokens[:place], stopped=True)
-    return Written(tokens, stopped=False)
+def _drawn(logits: Tensor, how: Generation, draw: torch.Generator) -> int:
+    """Draws from (vocabulary,) logits, fp32."""
+    ordered, tokens = (logits / how.temperature).sort(descending=True)
+    chances = ordered.softmax(-1)
+    keep = chances.cumsum(-1) - chances < how.top_p  # the first one always
+    if how.top_k:
+        keep[how.top_k :] = False
+    place = torch.multinomial(chances * keep, 1, generator=draw)
+    return int(tokens[place])
