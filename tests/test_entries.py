@@ -109,3 +109,20 @@ def test_a_tables_study_sweeps_over_all_its_entries(table: str) -> None:
     assert {c.split("_")[0] if c.startswith("ivat") else c for c in columns} - {"average"} == set(
         tests
     )
+
+
+def test_velociti_v2_asks_for_entailment_and_for_a_choice_in_both_orders() -> None:
+    strict, choice = (settings(f"velociti/v2/llava_onevision_7b{x}") for x in ("", "_mcq"))
+    assert strict["metric"]["_target_"].endswith("StrictVLE")
+    assert strict["sampler"]["name"] == choice["sampler"]["name"] == "mid_second"
+    assert (choice["scorer"]["orders"], choice["scorer"]["reader"]) == ("both", "velociti_v2")
+    assert strict["model"]["checkpoint"] == choice["model"]["checkpoint"]
+    assert {c["trainer"]["precision"] for c in (strict, choice)} == {"16-true"}
+
+
+def test_video_llava_sees_eight_frames_and_the_four_second_files() -> None:
+    config = settings("velociti/v1/video_llava")
+    assert (config["sampler"]["name"], config["sampler"]["num_frames"]) == ("left_edge", 8)
+    assert config["dataset"]["ivat"] == "segments"
+    assert config["prompt"]["template"].startswith("USER: <video>Carefully watch")
+    assert config["prompt"]["template"].endswith("Caption: {caption}\nASSISTANT:")
