@@ -10,8 +10,8 @@ import huggingface_hub.constants
 import pytest
 import torch
 
+from vbench.checkpoints import file_sha256, find_checkpoint, folder_sha256
 from vbench.errors import ModelError
-from vbench.models.checkpoints import file_sha256, find_checkpoint, folder_sha256
 from vbench.models.dual_encoder import DualEncoder
 
 COMMITS = {"main": "a" * 40, "v2": "b" * 40}

@@ -11,8 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
-from vbench.models.checkpoints import find_checkpoint
 from vbench.models.dual_encoder import DualEncoder
 from vbench.models.loading import check_keys, load_dual_encoder, quietly
 

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import torch
 
+from vbench.checkpoints import find_checkpoint
 from vbench.errors import ConfigError, ModelError, VbenchError
 from vbench.models.causal_weights import WordsOnly, check_causal, load_causal, start_token
-from vbench.models.checkpoints import find_checkpoint
 from vbench.models.loading import load_config, load_words
-from vbench.models.vlm.generation import Asked, Generation, write
+from vbench.models.vlm.generation import Asked, Generation, end_tokens, write
 from vbench.models.vlm.prefix import Scored, score
 from vbench.models.vlm.rendering import Rendered, Renderer
 from vbench.models.vlm.tokens import TokenReader, Tokens
@@ -207,8 +207,9 @@ class CausalLanguageModel:
     def _rendered(self, message: Message) -> Rendered:
         if message.render == "chat" and self._renderer.template is None:
             system = self._system if message.system is None else message.system
-            text = f"{system}\n{message.text}" if system else message.text
-            message = replace(message, text=text, render="raw")
+            said = [text for _, text in message.turns]
+            text = "\n".join(filter(None, [system, *said, message.text]))
+            message = replace(message, text=text, turns=(), render="raw")
         return self._renderer.render(message, shows_video=False)
 
     def _scored(self, ready: Sequence[_Ready]) -> list[Reply]:
@@ -226,10 +227,9 @@ class CausalLanguageModel:
     def _written(self, ready: Sequence[_Ready]) -> list[Reply]:
         if not ready:
             return []
-        pad = self._tokenizer.pad_token_id
         asked = [Asked(one.prompt, {}) for one in ready]
-        pad = self._start if pad is None else pad
-        found = write(self._model, asked, self._generation, pad, self._batch_size)
+        ends = end_tokens(self._model, self._tokenizer)
+        found = write(self._model, asked, self._generation, ends, self._batch_size)
         return [
             replace(
                 one.reply,

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from vbench.checkpoints import Checkpoint
 from vbench.errors import ModelError
-from vbench.models.checkpoints import Checkpoint
 from vbench.models.loading import check_keys, explained, freeze, quietly
 from vbench.records import VIDEO
 
@@ -25,9 +25,7 @@ class WordsOnly:
 
     def apply_chat_template(self, turns: Iterable[dict[str, Any]], **options: Any) -> Any:
         """Renders turns whose content is a list of texts, which templates of words do not take."""
-        plain = [
-            {**turn, "content": "".join(map(self._words, turn["content"]))} for turn in turns
-        ]
+        plain = [{**turn, "content": "".join(map(self._words, turn["content"]))} for turn in turns]
         return self.tokenizer.apply_chat_template(plain, **options)
 
     def _words(self, part: dict[str, str]) -> str:

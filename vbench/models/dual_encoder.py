@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
+from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
-from vbench.models.checkpoints import find_checkpoint
 from vbench.models.embedding import Pooling, pool_frames, unit
 from vbench.models.loading import (
     find_architecture,

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
+from vbench.checkpoints import Checkpoint
 from vbench.errors import ModelError, VbenchError
-from vbench.models.checkpoints import Checkpoint
 
 _SHOWN = 4
 """How many parameter names an error lists."""

@@ -12,14 +12,14 @@ from typing import Any, ClassVar, Literal
 
 import torch
 
-from vbench.errors import ModelError, did_you_mean
-from vbench.models.checkpoints import (
+from vbench.checkpoints import (
     Checkpoint,
     file_sha256,
     find_checkpoint,
     looks_like_path,
     missing_path,
 )
+from vbench.errors import ModelError, did_you_mean
 from vbench.models.embedding import Pooling, pool_frames, unit
 from vbench.models.loading import check_keys, explained, freeze, quietly
 from vbench.preprocess import from_open_clip

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 import torch
 
+from vbench.checkpoints import Checkpoint, find_checkpoint
 from vbench.errors import ConfigError, ModelError
-from vbench.models.checkpoints import Checkpoint, find_checkpoint
 from vbench.models.loading import (
     check_keys,
     explained,

@@ -10,8 +10,8 @@ from typing import Any, cast, get_args
 
 import torch
 
+from vbench.checkpoints import find_checkpoint
 from vbench.errors import ConfigError, VbenchError, did_you_mean
-from vbench.models.checkpoints import find_checkpoint
 from vbench.models.vlm.batch import score_batch
 from vbench.models.vlm.clip_inputs import Blind, ClipInputs
 from vbench.models.vlm.generation import Asked, Generation, end_tokens, write

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from vbench.checkpoints import Checkpoint
 from vbench.errors import ModelError
-from vbench.models.checkpoints import Checkpoint
 from vbench.models.vlm.processors import load_processor, video_token
 from vbench.protocols import ClipTiming
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from vbench.checkpoints import Checkpoint
 from vbench.errors import ConfigError, ModelError, did_you_mean
-from vbench.models.checkpoints import Checkpoint
 from vbench.models.loading import explained, quietly
 
 _SAMPLING = frozenset({"do_sample_frames", "fps", "num_frames", "min_frames", "max_frames"})

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from vbench.checkpoints import Checkpoint, find_checkpoint
 from vbench.errors import ModelError
-from vbench.models.checkpoints import Checkpoint, find_checkpoint
 from vbench.models.loading import check_keys, explained, freeze, load_config, quietly
 
 _TRUE = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "16-true": torch.float16}
