@@ -299,6 +299,9 @@ def test_a_picture_in_a_videos_clothes(bench: Bench) -> None:
 def test_the_table_knows_at_least_twelve_kinds() -> None:
     assert len({kind for kind, *_ in CASES.values()}) >= 12
     elsewhere = {
+        "irregular",
+        "contradictory_group",
+        "shortcut",
         "no_samples",
         "duplicate_id",
         "empty_text",

@@ -6,9 +6,19 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from vbench.diagnosis.audit import Audit, audit, audit_findings
 from vbench.diagnosis.files import Examined, Use, file_findings, uses
 from vbench.diagnosis.findings import Finding, ordered
-from vbench.diagnosis.report import Report, conclusion, headline, line, tally, to_json
+from vbench.diagnosis.plausibility import Plausibility
+from vbench.diagnosis.report import (
+    Report,
+    audit_lines,
+    conclusion,
+    headline,
+    line,
+    tally,
+    to_json,
+)
 from vbench.diagnosis.samples import count_findings, limit_findings, sample_findings
 from vbench.errors import DataError
 from vbench.frames.facts import Decode, FileFacts, facts_of
@@ -31,7 +41,7 @@ def examine(config: DictConfig) -> Report:
         What was looked at and what is wrong.
 
     Raises:
-        ConfigError: The command is at fault.
+        ConfigError: The command is at fault: for one, an audit asks a model that looks at clips.
         ModelError: The named model has no tokenizer that could be loaded.
         RunError: Processes that decode cannot be started.
     """
@@ -46,6 +56,11 @@ def examine(config: DictConfig) -> Report:
         findings += [Finding("irregular", where, what, samples=1) for where, what in odd]
         if model is not None:
             findings += limit_findings(samples, instantiate(config, "prompt"), model)
+    if config.audit:
+        found = _audit(samples, model, config)
+        findings += audit_findings(found)
+        model_name = choices.get("model")
+        return Report(str(choices.dataset), model_name, len(samples), [], findings, found)
     used = uses(samples)
     files = list(_files(used, config.decode, instantiate(config, "loader")))
     findings += file_findings(used, files)
@@ -61,10 +76,19 @@ def present(report: Report, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(f"{to_json(report)}\n")
         return report.exit_code
-    lines = [headline(report), *tally(report), *map(line, ordered(report.findings))]
+    lines = [headline(report), *audit_lines(report)]
+    lines += [*tally(report), *map(line, ordered(report.findings))]
     for text in [*lines, conclusion(report)]:
         sys.stdout.write(f"{text}\n")
     return report.exit_code
+
+
+def _audit(samples: list[Sample], model: Any, config: DictConfig) -> Audit:
+    if model is None:
+        return audit(samples)
+    prompt, trainer = instantiate(config, "prompt"), instantiate(config, "trainer")
+    name = str(config.command.choices.model)
+    return audit(samples, {name: Plausibility(model, prompt, trainer)})
 
 
 def _samples(dataset: Any, name: str) -> tuple[list[Sample], list[Finding]]:

@@ -142,7 +142,8 @@ class _Scale:
         every = [request for _, requests in asked for request in requests]
         told = sum(request.message is not None for request in every)
         if not self.extents:
-            return Amount(pairs=len(every) - told, replies=told)
+            alone = "texts" if self.plan.texts else "pairs"
+            return Amount(**{alone: len(every) - told}, replies=told)
         shown = [clip for extent in self.extents.values() for clip in extent.of_clip.items()]
         frames_of = {key: len(frames) for key, frames in shown}
         clips, frames, texts = asked_per_sample(asked, self.plan, frames_of)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -131,3 +132,19 @@ def test_the_released_pairs_print_accuracies_with_intervals(
     for test in counts:
         value = 100 * run.summary["tests"][test]["value"]
         assert f"{value:.1f} [" in out
+
+
+def test_an_audit_asks_the_model_what_a_run_asks_it(
+    go: Go, released: Path, vera_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        "dataset=velociti/human_subset", f"dataset.root={released}", "dataset.tests=[action_adv]",
+        "model=vera", f"model.checkpoint={vera_folder}",
+    ]  # fmt: skip
+    found = go(*words, "metric.tie=half").summary["tests"]["action_adv"]
+    capsys.readouterr()
+    main(["doctor", "--audit", "--json", *words, "trainer=cpu"])
+    lines = json.loads(capsys.readouterr().out)["audit"]["lines"]
+    (line,) = [line for line in lines if line["shortcut"] == "vera"]
+    for key in ("value", "ci_low", "ci_high", "n", "clusters", "chance"):
+        assert line[key] == pytest.approx(found[key])

@@ -33,6 +33,8 @@ KINDS: Mapping[str, tuple[Severity, str]] = {
     "duplicate_content": ("warning", "the same bytes under several names"),
     "duplicate_sample": ("warning", "a sample is there twice"),
     "other_count": ("warning", "a test has another number of samples than was released"),
+    "contradictory_group": ("warning", "a question asked more than once has different answers"),
+    "shortcut": ("warning", "an answer that needs no video is right more often than chance"),
     "long_text": ("warning", "a text is longer than the model reads"),
     "variable_rate": ("note", "frames are not evenly spaced"),
     "irregular": ("note", "the release has it so, and it is asked all the same"),

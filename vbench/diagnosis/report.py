@@ -6,6 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+from vbench.diagnosis import audit_report
+from vbench.diagnosis.audit import Audit
 from vbench.diagnosis.files import Examined
 from vbench.diagnosis.findings import KINDS, Finding, counts, ordered
 from vbench.results.text import aligned, visible
@@ -24,6 +26,8 @@ class Report:
     samples: int
     files: Sequence[Examined]
     findings: Sequence[Finding]
+    audit: Audit | None = None
+    """What the texts give away, where that was asked; then no file was looked at."""
 
     @property
     def problems(self) -> int:
@@ -51,6 +55,8 @@ def to_json(report: Report) -> str:
         ],
         "files": [_file(file) for file in report.files],
     }
+    if report.audit is not None:
+        values["audit"] = audit_report.to_values(report.audit)
     return json.dumps(values, indent=2, allow_nan=False)
 
 
@@ -77,6 +83,8 @@ def headline(report: Report) -> str:
     >>> headline(Report("velociti/toy", None, 3, [], []))
     'velociti/toy: 3 samples, 0 files, 0.0 MB, 0:00 of video'
     """
+    if report.audit is not None:
+        return f"{report.dataset}: {_count(report.samples, 'sample')}, no file was opened"
     size = sum(file.facts.size for file in report.files)
     seconds = int(sum(file.facts.duration_s for file in report.files))
     looked_at = f"{_count(report.samples, 'sample')}, {_count(len(report.files), 'file')}"
@@ -88,6 +96,11 @@ def tally(report: Report) -> list[str]:
     """Returns the findings counted by kind, a line each."""
     found = counts(ordered(report.findings)).items()
     return aligned([[count, KINDS[kind][0], kind, KINDS[kind][1]] for kind, count in found])
+
+
+def audit_lines(report: Report) -> list[str]:
+    """Returns the table of shortcuts, if there was an audit."""
+    return [] if report.audit is None else audit_report.to_lines(report.audit)
 
 
 def line(finding: Finding) -> str:
