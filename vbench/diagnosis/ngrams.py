@@ -32,7 +32,7 @@ def features(text: str) -> set[str]:
     """Returns the words and pairs of neighbours, beginning and end included.
 
     >>> sorted(features("A cat."))
-    ['. >', '.', '< a', 'a', 'a cat', 'cat', 'cat .']
+    ['.', '. >', '< a', 'a', 'a cat', 'cat', 'cat .']
     """
     words = _TOKEN.findall(text.lower())
     pairs = {f"{a} {b}" for a, b in zip(["<", *words], [*words, ">"], strict=True)}
