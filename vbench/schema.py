@@ -21,7 +21,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from vbench.composition import Command, compose_unchecked, plain, vocabulary
 from vbench.errors import ConfigError, VbenchError, did_you_mean
-from vbench.signatures import check_arguments
+from vbench.signatures import check_arguments, check_parts
 
 __all__ = ["check", "compose", "config_digest", "identity", "instantiate", "plain", "run_name"]
 
@@ -101,7 +101,9 @@ _KEYS: Mapping[Command, type] = {
     "doctor": DoctorKeys,
 }
 
-_STUDIES = ("visual", "generation", "entry", "experiment", "debug")
+_PARTS = ("visual", "generation")
+"""Folders of conf/ that set a part of the model."""
+_STUDIES = (*_PARTS, "entry", "experiment", "debug")
 """Folders of conf/ that set other nodes or parts of one, and have none of their own."""
 
 _PLACES = frozenset({"dataset.root", "dataset.file", "dataset.videos"})
@@ -111,7 +113,7 @@ _NO_SCORE = (
     "command", "paths", "loader", "logger", "run_dir", "on_error", "shards", "shard", "fresh",
     "sweep",
     "trainer.accelerator", "trainer.devices", "trainer.num_nodes", "model.calling",
-    "model.api_key_env",
+    "model.api_key_env", "model.batch_size", "model.device_map", "model.prefix",
 )  # fmt: skip
 """Nodes and keys that cannot change a score: no part of a run's identity."""
 
@@ -147,6 +149,9 @@ def check(config: DictConfig, command: Command = "evaluate") -> None:
         if key == "paths":
             check_arguments(node, Paths, "paths")
         elif node is not None:
+            if key == "model" and "_target_" in node:
+                chosen = {group: config.command.choices.get(group) for group in _PARTS}
+                check_parts(chosen, _locate(node["_target_"], key))
             _check_node(node, key)
     nodes = [g for g in words.choices if g not in _STUDIES]
     for group in nodes if command == "evaluate" else ["dataset"]:

@@ -113,6 +113,26 @@ def check_arguments(given: Mapping[str, Any], target: Callable[..., Any], key: s
         )
 
 
+def check_parts(chosen: Mapping[str, str | None], target: Callable[..., Any]) -> None:
+    """Refuses `generation=greedy` for a model that generates nothing.
+
+    Args:
+        chosen: Folders of conf/ that set a part of the model, with the file chosen, if any.
+        target: What will be called.
+
+    Raises:
+        ConfigError: The target has no argument of that name.
+    """
+    for part, word in chosen.items():
+        if word and part not in signature_of(target).hints:
+            raise ConfigError(
+                f"{part}={word} does not go with this model",
+                where=f"model ({_name(target)})",
+                why=f"it has no settings '{part}'",
+                mend=f"leave {part} out, or choose a video-language model: model=hf/vlm, …",
+            )
+
+
 def check_value(value: object, hint: Any, key: str) -> None:
     """Checks one value against a type hint.
 
