@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from vbench.datasets.velociti.vidsitu.labels import AGENT, LabelledEvent, LabelledVideo
 from vbench.datasets.velociti.vidsitu.tally import Tally
+from vbench.records import Claim
 
 VERB = "Verb"
 """Stands for the action where an argument's key is asked for."""
@@ -54,6 +55,11 @@ class Caption:
     """None: it says what the labels say."""
     answers: tuple[str, ...] = ()
     """Keys of the journal's answers behind it; empty for templates."""
+    claim: Claim = field(init=False, repr=False, compare=False)
+    """What it says, in the words of oracles."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "claim", Claim((self.event.claim(),)))
 
 
 @dataclass(frozen=True, slots=True)

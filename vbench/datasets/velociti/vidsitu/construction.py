@@ -12,6 +12,7 @@ from vbench.datasets.velociti.vidsitu.files import REPORT, Account, write_set
 from vbench.datasets.velociti.vidsitu.language import LlmSettings, asking
 from vbench.datasets.velociti.vidsitu.reader import label_files, read_labels
 from vbench.datasets.velociti.vidsitu.settings import SetSettings, file_digest
+from vbench.datasets.velociti.vidsitu.uncollected import uncollected
 from vbench.datasets.whole import write_whole
 from vbench.errors import DataError
 
@@ -44,7 +45,8 @@ def construct(
     spent: Mapping[str, int] | None = None
     if llm is None:
         captioner = TemplateCaptioner(settings.seed)
-        built = build_tests(chosen, captioner, settings.seed, settings.match_arguments)
+        with uncollected():
+            built = build_tests(chosen, captioner, settings.seed, settings.match_arguments)
     else:
         from vbench.datasets.velociti.vidsitu.by_llm import LlmCaptioner
 
@@ -53,7 +55,9 @@ def construct(
             built = build_tests(chosen, captions, settings.seed, settings.match_arguments)
         spent = cost.spent
     account = Account(settings.document(), hashes, labels.tally, spent)
-    if not write_whole(root, lambda to: write_set(to, built, account, videos), "the set"):
+    with uncollected():
+        written = write_whole(root, lambda to: write_set(to, built, account, videos), "the set")
+    if not written:
         raise DataError(
             f"'{root}' was filled by somebody else in the meantime",
             where=f"dataset.root={root}",

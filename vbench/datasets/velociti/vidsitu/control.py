@@ -39,7 +39,7 @@ def control_pairs(videos: Sequence[VideoCaptions], seed: int, tally: Tally) -> l
     pairs: dict[str, dict[str, Pair]] = {of.video.video_id: {} for of in videos}
     for name in EVENTS:
         lenders = [
-            _Lender(of, of.true[name], frozenset(of.true[name].event.claim().roles), _facts(of))
+            _Lender(of, of.true[name], frozenset(of.true[name].claim.events[0].roles), _facts(of))
             for of in videos
             if name in of.true
         ]

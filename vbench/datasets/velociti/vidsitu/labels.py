@@ -7,10 +7,11 @@ name occurs in the key wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
-from vbench.records import Claim, Event
+from vbench.records import Event
 
 EVENTS = ("Ev1", "Ev2", "Ev3", "Ev4", "Ev5")
 EVENT_S = 2.0
@@ -66,6 +67,11 @@ class Argument:
     """As annotated, to the letter: co-reference is the identity of these strings."""
     key: str = ""
     """VidSitu's own key, with its gloss: `Arg2 (instrument)`."""
+    told: tuple[str, str] = field(init=False, repr=False, compare=False)
+    """The pair in `records.Event`, made once: the same argument is told in many captions."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "told", (ORACLE_ROLES.get(self.role, self.role), self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +96,25 @@ class LabelledEvent:
 
     def get(self, role: str) -> str | None:
         """Returns the filler of a role, or None."""
-        return next((a.text for a in self.arguments if a.role == role), None)
+        for argument in self.arguments:
+            if argument.role == role:
+                return argument.text
+        return None
 
     def filled(self, role: str, text: str) -> LabelledEvent:
         """Returns the event with another filler in a role that it has."""
         changed = (replace(a, text=text) if a.role == role else a for a in self.arguments)
         return replace(self, arguments=tuple(changed))
 
-    def claim(self, leave_out: Iterable[str] = ()) -> Event:
+    def claim(self, leave_out: Collection[str] = ()) -> Event:
         """Returns the event in the words of oracles, without the roles left out."""
-        dropped = set(leave_out)
-        roles = {
-            ORACLE_ROLES.get(a.role, a.role): a.text
-            for a in self.arguments
-            if a.role not in dropped
-        }
-        return Event(tuple(sorted({**roles, "verb": self.verb}.items())))
+        told = [a.told for a in self.arguments if a.role not in leave_out]
+        return Event(tuple(sorted([*told, _verb(self.verb)])))
+
+
+@lru_cache
+def _verb(verb: str) -> tuple[str, str]:
+    return "verb", verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +141,3 @@ class LabelledVideo:
             replace(event.claim(), start_s=EVENT_S * event.index, end_s=EVENT_S * (event.index + 1))
             for event in self.events
         )
-
-
-def says(*events: LabelledEvent) -> Claim:
-    """Returns the claim of a caption of one event, or of several without a relation."""
-    return Claim(tuple(event.claim() for event in events))

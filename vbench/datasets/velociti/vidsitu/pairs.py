@@ -36,7 +36,7 @@ class Pair:
 
 def say(caption: Caption) -> Statement:
     """States one event."""
-    return Statement(caption.text, Claim((caption.event.claim(),)), (caption,))
+    return Statement(caption.text, caption.claim, (caption,))
 
 
 def event_key(*events: LabelledEvent) -> str:

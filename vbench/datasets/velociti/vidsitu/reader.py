@@ -6,9 +6,7 @@ counted, and that part is left out: 29,220 videos hold every kind of slip.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +23,7 @@ from vbench.datasets.velociti.vidsitu.labels import (
 )
 from vbench.datasets.velociti.vidsitu.phrases import plain
 from vbench.datasets.velociti.vidsitu.tally import Tally
+from vbench.datasets.velociti.vidsitu.uncollected import uncollected
 from vbench.errors import ConfigError, DataError, did_you_mean
 
 ANNOTATED = ("valid", "train")
@@ -58,7 +57,7 @@ def read_labels(root: Path, split: str, annotation: int = 0) -> Labels:
     home = _home(root)
     names = _names(_file(home, "split_files", f"vseg_split_{split}_lb.json"))
     tally = Tally()
-    with _no_cycles():  # millions of small objects, none of them garbage
+    with uncollected():
         verbs = _verb_lists(home / "vinfo_files" / f"vinfo_{split}_lb.json", tally)
         grouped = _grouped(_file(home, "vseg_ann_files", f"vsann_{split}_lb.json"), tally)
         videos = []
@@ -260,14 +259,3 @@ def _place(value: object) -> int:
         return int(value)  # type: ignore[call-overload, no-any-return]
     except (TypeError, ValueError):
         return len(NUMBERED) + 100
-
-
-@contextmanager
-def _no_cycles() -> Iterator[None]:
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
