@@ -155,6 +155,8 @@ class Message:
     """
     quoted: tuple[str, ...] | None = None
     """What of the text is a dataset's: it may not hold a model's control tokens. None: all."""
+    turns: tuple[tuple[Literal["user", "assistant"], str], ...] = ()
+    """What was said after the system prompt and before the text, by whom; of a chat only."""
 
 
 VIDEO = "<video>"
@@ -272,8 +274,8 @@ class Score:
     rule: str = ""
     """By which rule the scorer read it."""
     observed: Mapping[str, float] = field(default_factory=dict)
-    """What the scorer noticed beside the score: `first_picked`, the share of orders in which the
-    first option was chosen. Averaged per test in summary.json."""
+    """What the scorer noticed beside the score, as shares from 0 to 1: `first_picked`, the share of
+    orders in which the first option was chosen. Averaged per test in summary.json."""
 
 
 Outcome = Literal["right", "wrong", "tie", "unscored"]

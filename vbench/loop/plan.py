@@ -260,4 +260,4 @@ def _said(request: Request) -> list[object]:
         return [request.text]
     told = request.message
     candidates = [[one.text, one.form] for one in request.continuations]
-    return [told.text, told.system, told.render, candidates]
+    return [told.text, told.system, told.render, candidates, *told.turns]

@@ -18,7 +18,7 @@ from vbench.models.api.call_errors import CallError
 from vbench.models.api.calling import Call, Calling, Endpoint, api_key, guess_tokens
 from vbench.models.api.frames_as_images import FramesAsImages
 from vbench.models.api.gemini_uploads import Uploads
-from vbench.models.api.gemini_wire import call_error, parts, read_response, safety
+from vbench.models.api.gemini_wire import call_error, earlier, parts, read_response, safety
 from vbench.models.api.journal import Said
 from vbench.models.api.prices import Expected
 from vbench.models.api.settings import Blackened, read_blind, read_generation
@@ -182,7 +182,10 @@ class GeminiModel:
             file = None
             if told.view is not None and self.preprocess is None:
                 file = await self.uploads.get(client, content, told.view.clip.path)
-            contents = types.Content(role="user", parts=parts(told, file, self.fps))
+            contents = [
+                *earlier(told),
+                types.Content(role="user", parts=parts(told, file, self.fps)),
+            ]
             response = await client.models.generate_content(
                 model=self.name, contents=contents, config=config
             )

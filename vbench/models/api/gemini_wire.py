@@ -44,6 +44,16 @@ def parts(told: Told, file: Uploaded | None, fps: float | None) -> list[types.Pa
     return [*before, *shown, *([types.Part(text=told.after)] if told.after else [])]
 
 
+def earlier(told: Told) -> list[types.Content]:
+    """Returns what was said before a message."""
+    from google.genai import types
+
+    roles = {"user": "user", "assistant": "model"}
+    return [
+        types.Content(role=roles[role], parts=[types.Part(text=text)]) for role, text in told.turns
+    ]
+
+
 def _span(clip: Clip, fps: float | None) -> types.VideoMetadata:
     from google.genai import types
 

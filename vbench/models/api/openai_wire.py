@@ -20,6 +20,7 @@ def messages(told: Told) -> list[dict[str, Any]]:
     chat: list[dict[str, Any]] = []
     if told.system:
         chat.append({"role": "system", "content": told.system})
+    chat += [{"role": role, "content": text} for role, text in told.turns]
     if told.view is None:
         return [*chat, {"role": "user", "content": told.before + told.after}]
     mime = told.view.inputs["mime"]

@@ -26,12 +26,15 @@ class Told:
     view: View | None
     """None: no video."""
     media_digest: str = ""
+    turns: tuple[tuple[str, str], ...] = ()
+    """Role and text of what was said between system prompt and question."""
 
     @property
     def prompt(self) -> str:
         """The whole text as it is recorded."""
         mark = VIDEO if self.view is not None else ""
-        parts = [self.system, self.before + mark + self.after]
+        said = (text for _, text in self.turns)
+        parts = [self.system, *said, self.before + mark + self.after]
         return "\n".join(part for part in parts if part)
 
     @property
@@ -46,7 +49,7 @@ class Told:
             identity: The model's.
         """
         parts = [identity, self.before, self.after, self.system, self.task, self.media_digest]
-        text = json.dumps(parts, ensure_ascii=True)
+        text = json.dumps([*parts, *self.turns], ensure_ascii=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
@@ -73,7 +76,7 @@ def tell(request: Request, view: View | None, media_digest: str, where: str) -> 
     before, mark, after = message.text.partition(VIDEO)
     if not mark or view is None:  # where nothing marks the place, the video comes first
         before, after = "", before + after
-    return Told(before, after, message.system, request.task, view, media_digest)
+    return Told(before, after, message.system, request.task, view, media_digest, message.turns)
 
 
 def digest_media(inputs: Mapping[str, Any]) -> str:

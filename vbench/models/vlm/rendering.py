@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class Renderer:
             rendered = text.replace(VIDEO, self.placeholder())
         else:
             system = self._system if message.system is None else message.system
-            rendered = self._chat(_contents(text, shows_video=shows_video), system)
+            rendered = self._chat(_contents(text, shows_video=shows_video), system, message.turns)
         token = video_token(self._processor)
         if rendered.count(token) != int(shows_video):
             raise ModelError(
@@ -100,9 +101,17 @@ class Renderer:
                 "model.chat_template=FILE.jinja",
             )
 
-    def _chat(self, content: list[dict[str, str]], system: str | None) -> str:
+    def _chat(
+        self,
+        content: list[dict[str, str]],
+        system: str | None,
+        said: Sequence[tuple[str, str]] = (),
+    ) -> str:
         self.check()
-        turns: list[dict[str, Any]] = [{"role": "user", "content": content}]
+        turns: list[dict[str, Any]] = [
+            *({"role": role, "content": [_text(text)]} for role, text in said),
+            {"role": "user", "content": content},
+        ]
         if system is not None:
             turns.insert(0, {"role": "system", "content": [_text(system)]})
         options: dict[str, Any] = {"add_generation_prompt": True, "tokenize": False}
