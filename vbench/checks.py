@@ -73,28 +73,38 @@ def check_pairing(
             raise ConfigError(
                 "the prompt shows the question, and a sample has none",
                 where=f"test {sample.test}, sample {sample.sample_id}",
-                mend="use prompt=option_only, or name the column that holds the question",
+                mend=f"use {_NO_QUESTION[scorer.task]}, or name the column that holds the question",
             )
 
 
-def check_metric(metric: object, model: object) -> None:
-    """Checks that the metric can read the model's scores.
+def check_metric(metric: object, model: object, scorer: Any) -> None:
+    """Checks that the metric can read the scores.
 
     Args:
         metric: Reads them.
-        model: An encoder or a pair scorer; only its class is looked at.
+        model: Of any family; only its class is looked at.
+        scorer: A language model's says whether its scores are `probabilities`.
 
     Raises:
-        ConfigError: The metric needs probabilities, and the model gives cosines.
+        ConfigError: The metric needs probabilities, and the scores are none.
     """
-    kind = type(model)
-    if getattr(metric, "needs_probabilities", False) and hasattr(kind, "embed_frames"):
-        raise ConfigError(
-            f"metric {type(metric).__name__} cannot read the scores of {kind.__name__}",
-            where=f"metric ({type(metric).__name__}), model ({kind.__name__})",
-            why="it asks on which side of 0.5 a probability lies; an encoder's score is a cosine",
-            mend="use metric=velociti, or a model that gives the probability of a yes",
-        )
+    if not getattr(metric, "needs_probabilities", False):
+        return
+    kind, name = type(model), type(scorer).__name__
+    if hasattr(kind, "embed_frames"):
+        source, why = kind.__name__, "an encoder's score is a cosine"
+        mend = "use metric=velociti, or a model that gives the probability of a yes"
+    elif scorer.task != "match" and not scorer.probabilities:
+        source, why = name, f"those of {name} say which text fits best, not whether one is entailed"
+        mend = "use scorer=entailment, or metric=velociti"
+    else:
+        return
+    raise ConfigError(
+        f"metric {type(metric).__name__} cannot read the scores of {source}",
+        where=f"metric ({type(metric).__name__}), model ({kind.__name__}), scorer ({name})",
+        why=f"it asks on which side of 0.5 a probability lies; {why}",
+        mend=mend,
+    )
 
 
 def _check_samples(dataset: Dataset, samples: Sequence[Sample]) -> None:
@@ -114,6 +124,12 @@ def _check_samples(dataset: Dataset, samples: Sequence[Sample]) -> None:
             mend="make the names unique within a test",
         )
 
+
+_NO_QUESTION = {
+    "match": "prompt=option_only",
+    "score": "a prompt that shows no question (prompt=describe, velociti_v2, velociti_v2_mcq)",
+    "generate": "a prompt that shows no question (prompt=velociti_v2_mcq)",
+}
 
 _MENDS = {
     "open": "give the dataset options (dataset.kind=mcq), or use a scorer that reads answers",

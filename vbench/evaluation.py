@@ -143,7 +143,7 @@ def samples_of(parts: Parts, config: DictConfig) -> Sequence[Sample]:
     """
     from vbench.loop.draw import draw
 
-    check_metric(parts.metric, parts.model)
+    check_metric(parts.metric, parts.model, parts.scorer)
     samples = draw(parts.dataset.samples(), config.limit, config.seed)
     check_pairing(parts.dataset, parts.model, parts.scorer, parts.prompt, samples)
     if "facts" in parts.model.needs:

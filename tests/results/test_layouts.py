@@ -181,3 +181,10 @@ def test_only_all_is_100_percent(answered, shown):
     coverage = {"n": 10000, "answered": answered, "failed": [], "incomplete": {}}
     (table,) = tables([RunSummary("a", {"tests": {}, "coverage": coverage})]).values()
     assert table.notes[-1] == f"a: {shown} of 10000 samples answered"
+
+
+def test_what_the_scorer_observed_stands_below_the_table(full):
+    share = {"value": 0.73, "ci_low": 0.6, "ci_high": 0.9, "n": 10}
+    seen = {"agent_bind": {"first_picked": share}, "chrono": {"first_picked": share}}
+    (*_, note) = table_of_tests([RunSummary("a", full | {"observed": seen})]).notes
+    assert note == "a, first_picked in %: agent_bind 73.0 [60.0, 90.0], chrono 73.0 [60.0, 90.0]"

@@ -1,6 +1,7 @@
 import importlib.util
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -248,6 +249,28 @@ def test_the_summary_of_a_complete_run():
     assert list(found["tests"]["chrono"]) == KEYS
     assert found["tests"]["chrono"]["value"] == 0.5
     assert found["coverage"] == {"n": 2, "answered": 2, "failed": [], "incomplete": {}}
+
+
+def test_what_the_scorer_observed_is_averaged_per_test_over_sources():
+    shares = [1.0, 0.5, 0.0, 1.0, 1.0]
+    videos = ["v", "v", "w", "x", "y"]
+    scores = [
+        replace(scored("chrono", [1, 0], video), observed={"first_picked": share})
+        for share, video in zip(shares, videos, strict=True)
+    ]
+    unread = scored("chrono", (), "z", "unparsed", "no letter")
+    found = summarise([*scores, unread, scored("agent_bind", [1, 0])])
+    whole = estimate(row(shares, videos))
+    assert found["observed"] == {
+        "chrono": {
+            "first_picked": {
+                "value": pytest.approx(0.7),
+                "ci_low": whole.ci_low,
+                "ci_high": whole.ci_high,
+                "n": 5,
+            }
+        }
+    }
 
 
 def test_failures_name_the_file_once_and_bound_the_value():

@@ -72,7 +72,7 @@ VELOCITI_3 = Layout(
 NOTES = (
     "value [95 % interval], clustered by source; exact with n = sources where all credits agree",
     "ties: samples whose deciding comparison is tied (value if tied scores were ordered at random)",
-    "truncated: samples with a text longer than the model reads",
+    "truncated: samples with a text longer than the model reads, or a reply that was cut off",
 )
 """Below every table of accuracies."""
 
@@ -219,4 +219,15 @@ def run_notes(runs: Sequence[RunSummary]) -> list[str]:
             trouble = f", {failed} failures recorded" if failed else ""
             share = _share(coverage["answered"], n)
             notes.append(f"{run.label}: {share} of {n} samples answered{trouble}")
+        notes += _observed(run)
     return notes
+
+
+def _observed(run: RunSummary) -> list[str]:
+    """Returns a line per thing that the scorer noticed, with its share in each test."""
+    lines: dict[str, list[str]] = {}
+    for test, shares in run.summary.get("observed", {}).items():
+        for name, share in shares.items():
+            interval = f"[{_percent(share['ci_low'])}, {_percent(share['ci_high'])}]"
+            lines.setdefault(name, []).append(f"{test} {_percent(share['value'])} {interval}")
+    return [f"{run.label}, {name} in %: {', '.join(found)}" for name, found in lines.items()]

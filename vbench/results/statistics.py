@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from vbench.errors import DataError
-from vbench.metrics.outcomes import Floats, Row, failure, mean
+from vbench.metrics.outcomes import Floats, Outcomes, Row, failure, mean
 from vbench.records import Clip, Prediction, Score
 
 LEVEL = 0.95
@@ -47,7 +47,7 @@ class Estimate:
     value_half_ties: float
     """Mean credit if tied scores were ordered at random."""
     truncated: int
-    """Samples with a text longer than the model reads."""
+    """Samples with a text longer than the model reads, or a reply that was cut off."""
     chance: float
     """Mean credit of random scores."""
 
@@ -169,7 +169,8 @@ def summary(
     Returns:
         `tests`: an estimate per row. `coverage`: `n` samples, `answered`, `failed` (distinct
         video_id, path, status, reason), and `incomplete`: per row with unanswered samples its `n`,
-        `answered`, and the value `if_wrong`, `if_right`: if all of the rest were.
+        `answered`, and the value `if_wrong`, `if_right`: if all of the rest were. `observed`, where
+        the scorer noticed anything: per test and name its `value`, `ci_low`, `ci_high` and `n`.
     """
     failed = [(f.video_id, f.path, f.status, f.reason) for f in failures]
     explained = {found[2:] for found in failed}
@@ -178,6 +179,7 @@ def summary(
         if why is not None and why not in explained:
             failed += [(clip.video_id, clip.path, *why) for clip in _suspects(score)]
     names = ("video_id", "path", "status", "reason")
+    seen = _observed(scores)
     return {
         "tests": {
             row.name: estimate(row).to_dict()
@@ -192,7 +194,26 @@ def summary(
                 row.name: _bounds(row) for row in rows if any(p.unanswered for p in row.parts)
             },
         },
+        **({"observed": seen} if seen else {}),
     }
+
+
+def _observed(scores: Sequence[Score]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Averages what the scorer observed, all of it shares from 0 to 1, as credits are averaged."""
+    found: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for score in scores:
+        for name, value in score.observed.items():
+            own = found.setdefault((score.sample.test, name), [])
+            own.append((value, score.sample.cluster))
+    kept = ("value", "ci_low", "ci_high", "n")
+    tests: dict[str, dict[str, dict[str, Any]]] = {}
+    for (test, name), pairs in found.items():
+        shares = np.array([value for value, _ in pairs], dtype=np.float64)
+        clusters = np.array([cluster for _, cluster in pairs], dtype=np.str_)
+        none = np.zeros(len(pairs), dtype=np.bool_)
+        whole = estimate(Outcomes(name, shares, shares, clusters, none, chance=math.nan)).to_dict()
+        tests.setdefault(test, {})[name] = {key: whole[key] for key in kept}
+    return tests
 
 
 def _suspects(score: Score) -> list[Clip]:

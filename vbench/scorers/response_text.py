@@ -112,8 +112,9 @@ def is_retracted(text: str) -> bool:
 _REFUSAL = re.compile(
     r"\b(?:sorry|apologi[sz]e|unable to|(?:can't|cannot|can not|couldn't|could not|not able to|"
     r"impossible to|don't have|do not have)\b.{0,80}\b(?:answer|determine|tell|see|view|watch|"
-    r"access|process|analy[sz]e|assist|help|provide|identify|ability|say|decide|comment|enough)|as an ai|"
-    r"no video|not enough information|insufficient information)\b|无法|抱歉|对不起|不能",
+    r"access|process|analy[sz]e|assist|help|provide|identify|ability|say|decide|comment|"
+    r"enough)|as an ai|no video|not enough information|insufficient information)\b|"
+    r"无法|抱歉|对不起|不能",
     re.I | re.S,
 )
 

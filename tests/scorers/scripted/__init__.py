@@ -1,0 +1,1 @@
+"""Language models whose answers are known beforehand."""
