@@ -167,6 +167,15 @@ def test_rounding_of_half_precision_is_no_error(
     assert capsys.readouterr().err == ""
 
 
+def test_rounding_of_autocast_is_no_error(
+    tiny: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vlm = tiny.build("llama")
+    with torch.autocast("cpu", torch.bfloat16):
+        assert chosen(vlm, tiny) == "packed"
+    assert capsys.readouterr().err == ""
+
+
 def test_wrong_packing_is_found_in_half_precision(tiny: ModuleType) -> None:
     vlm = tiny.build("llama")
     vlm.model.to(torch.bfloat16)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from vbench.errors import ModelError
+from vbench.models.vlm.architecture import stateless
 from vbench.models.vlm.prefix import ContinuationScore, Scored, score
 
 CLOSE = 1e-4
@@ -245,3 +246,12 @@ def test_what_cannot_be_scored_is_refused(tiny: ModuleType) -> None:
     vlm.model.config.is_encoder_decoder = True
     with pytest.raises(ModelError, match="causal"):
         score(vlm.model, [Scored((5,), ((6,),))], {})
+
+
+def test_state_of_an_earlier_call_is_out_of_sight(tiny: ModuleType) -> None:
+    vlm = tiny.build("qwen3_vl")
+    vlm.model.model.rope_deltas = before = torch.tensor([[7]])
+    with stateless(vlm.model):
+        assert vlm.model.model.rope_deltas is None
+        vlm.model.model.rope_deltas = torch.tensor([[1]])
+    assert vlm.model.model.rope_deltas is before

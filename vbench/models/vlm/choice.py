@@ -87,7 +87,6 @@ def _difference(
 
 
 def _limit(forward: Forward, tokens: int) -> float:
-    dtype = next(forward.model.parameters()).dtype
-    if dtype in (torch.float16, torch.bfloat16):
-        return float(_HALF * torch.finfo(dtype).eps * tokens**0.5)
+    if forward.rounding > torch.finfo(torch.float32).eps:
+        return float(_HALF * forward.rounding * tokens**0.5)
     return TOLERANCE

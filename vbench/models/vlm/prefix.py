@@ -39,7 +39,7 @@ class ContinuationScore:
     """How probable a continuation is."""
 
     log_prob: float
-    """Natural log-probability: the fp32 sum over its tokens."""
+    """Natural log-probability: the sum over its tokens, each in fp32."""
     tokens: int
 
 

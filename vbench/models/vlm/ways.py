@@ -17,7 +17,7 @@ Asked = Mapping[Tokens, Sequence[Tokens]]
 """By prompt its continuations, none twice."""
 
 Answers = dict[tuple[Tokens, Tokens], Tensor]
-"""By prompt and continuation the log-probability: (), fp32."""
+"""By prompt and continuation the log-probability: ()."""
 
 Inputs = Mapping[str, Any]
 """The arguments of the forward pass that carry the video."""
