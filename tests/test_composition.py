@@ -85,3 +85,27 @@ def test_typing_a_swept_key_replaces_the_experiments_values(own_conf: Path) -> N
     swept = sweep_overrides([*MINE, "experiment=swept", "seed=5,6,7"], asked=False)
     assert swept is not None
     assert [job[0] for job in jobs(swept)] == ["++seed=5", "++seed=6", "++seed=7"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "scorer", "prompt"),
+    [
+        (["scorer=entailment"], "entailment", "velociti_v2"),
+        (["scorer=letters"], "letters", "options"),
+        (["scorer=entailment", "prompt=videocon"], "entailment", "videocon"),
+        (["model=talking"], "pair_choice", "velociti_v2_mcq"),
+        (["model=talking", "prompt=pair"], "pair_choice", "pair"),
+        (["model=talking", "scorer=entailment"], "entailment", "velociti_v2"),
+        (["model=particular"], "entailment", "short_entailment"),
+    ],
+)
+def test_a_scorer_brings_its_prompt_a_model_its_scorer_and_the_command_wins(
+    own_conf: Path, typed: list[str], scorer: str, prompt: str
+) -> None:
+    head = "_target_: own_parts.Model\ncheckpoint: x\ndefaults:\n"
+    choose = "  - override /scorer@_global_.scorer: "
+    (own_conf / "conf/model/talking.yaml").write_text(f"{head}{choose}pair_choice\n")
+    own_prompt = "  - override /prompt@_global_.prompt: short_entailment\n"
+    (own_conf / "conf/model/particular.yaml").write_text(f"{head}{choose}entailment\n{own_prompt}")
+    choices = compose(["dataset=mine", "model=mine", "model.checkpoint=x", *typed]).command.choices
+    assert (choices.scorer, choices.prompt) == (scorer, prompt)
