@@ -8,7 +8,14 @@ import pytest
 import yaml
 
 CONF = Path(__file__).parents[2] / "conf/dataset"
-FILES = ["table", "velociti/toy", "velociti/v1", "velociti/v2", "velociti/human_subset"]
+FILES = [
+    "table",
+    "velociti/toy",
+    "velociti/v1",
+    "velociti/v2",
+    "velociti/human_subset",
+    "velociti/from_vidsitu",
+]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -67,7 +67,7 @@ class LlmCaptioner:
                 "another agent" if order.change else "positive",
                 order.place.where,
                 prompting.describe(event),
-                ("facts", "caption"),
+                ("caption",),
                 check_description(event, order.change),
             )
             for order, event in zip(orders, events, strict=True)

@@ -54,6 +54,13 @@ def construct(
             captions = LlmCaptioner(asker)
             built = build_tests(chosen, captions, settings.seed, settings.match_arguments)
         spent = cost.spent
+    if not built.captions:
+        raise DataError(
+            "no event could be captioned; no set is written",
+            where=f"dataset.vidsitu_root={vidsitu}",
+            why="; ".join(line.strip() for line in built.tally.lines()),
+            mend="another dataset.llm_model may do better" if llm else "check the label files",
+        )
     account = Account(settings.document(), hashes, labels.tally, spent)
     with uncollected():
         written = write_whole(root, lambda to: write_set(to, built, account, videos), "the set")
