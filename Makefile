@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
 		{ echo "no venv: install Python 3.11+ with its venv module (Debian: apt install python3-venv)"; exit 1; }
 	$(PIP) torch torchvision
-	$(PIP) -e '.[open-clip,hub,api,dev]'
+	$(PIP) -e '.[open-clip,hub,api,vlm,dev]'
 	@touch $@
 
 demo: $(STAMP) ## Decode real videos, run a CLIP on them, print VELOCITI's tables (offline, < 2 minutes)

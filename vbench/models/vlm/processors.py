@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from vbench.checkpoints import Checkpoint
@@ -36,7 +37,11 @@ def load_processor(
     """
     from transformers import AutoProcessor
 
-    with _needed_packages(checkpoint.name), explained(checkpoint.name, "processor"), quietly():
+    with (
+        packages_named(checkpoint.name, "processor"),
+        explained(checkpoint.name, "processor"),
+        quietly(),
+    ):
         processor = AutoProcessor.from_pretrained(
             checkpoint.source, trust_remote_code=remote_code, **checkpoint.load_options()
         )
@@ -56,27 +61,29 @@ def video_token(processor: Any) -> str:
     return str(getattr(processor, "video_token", None) or "")
 
 
-class _needed_packages:  # noqa: N801
-    """Turns the lack of a package that a processor needs into an error that names it."""
+@contextmanager
+def packages_named(name: str, part: str) -> Iterator[None]:
+    """Turns the lack of a package that a checkpoint needs into an error that names it.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+    Args:
+        name: The checkpoint.
+        part: What needs it.
+    """
+    try:
+        yield
+    except (ModelError, ImportError) as error:
         cause = error.__cause__ if isinstance(error, ModelError) else error
         if not isinstance(cause, ImportError):
-            return
+            raise
         text = " ".join(str(cause).split())
-        found = re.search(r"pip install ([\w.\[\]-]+)", text) or re.search(r"`([\w-]+)`", text)
+        found = re.search(r"pip install (?:-U )?`?([\w.\[\]-]+)", text)
+        found = found or re.search(r"`([\w-]+)`", text)
         package = found[1] if found else cause.name or "the package it names"
         raise ModelError(
-            "the processor needs a package that is not installed",
-            where=f"checkpoint {self.name}",
+            f"the {part} needs a package that is not installed",
+            where=f"checkpoint {name}",
             why=text[:300],
-            mend=f"pip install {package}, or pip install 'vbench-eval[vlm]' for all of them",
+            mend=f"pip install {package}, or pip install 'vbench-eval[vlm]' for what most need",
         ) from cause
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from vbench.checkpoints import Checkpoint, find_checkpoint
 from vbench.errors import ModelError
 from vbench.models.loading import check_keys, explained, freeze, load_config, quietly
+from vbench.models.vlm.processors import packages_named
 
 _TRUE = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "16-true": torch.float16}
 """Lightning's precisions without autocast; the mixed ones keep weights in fp32."""
@@ -67,6 +68,7 @@ def read_config(checkpoint: Checkpoint, *, remote_code: bool) -> Any:
         ModelError: It is missing or unreadable, or names an architecture that transformers lacks.
     """
     if not remote_code:
+        _refuse_remote(checkpoint)
         config = load_config(checkpoint)
     else:
         from transformers import AutoConfig
@@ -79,6 +81,24 @@ def read_config(checkpoint: Checkpoint, *, remote_code: bool) -> Any:
     return config
 
 
+def _refuse_remote(checkpoint: Checkpoint) -> None:
+    """Says what to do about an architecture that only the checkpoint's own code knows."""
+    from transformers import CONFIG_MAPPING, PreTrainedConfig
+
+    with explained(checkpoint.name, "config"), quietly():
+        said, _ = PreTrainedConfig.get_config_dict(checkpoint.source, **checkpoint.load_options())
+    kind = said.get("model_type")
+    if kind in CONFIG_MAPPING or "auto_map" not in said:
+        return
+    raise ModelError(
+        f"the architecture '{kind}' is known to the checkpoint's own code only",
+        where=f"checkpoint {checkpoint.name}",
+        why="transformers has no class for it, and code of a checkpoint is not run unasked",
+        mend="look for the checkpoint in the layout of transformers (often ending in -hf); where "
+        "you trust its code: model.trust_remote_code=true",
+    )
+
+
 def load_weights(checkpoint: Checkpoint, how: Loading) -> nn.Module:
     """Loads the weights, frozen and in evaluation mode.
 
@@ -89,7 +109,8 @@ def load_weights(checkpoint: Checkpoint, how: Loading) -> nn.Module:
     from transformers import AutoModelForImageTextToText
 
     placed = {"device_map": how.device_map, "quantization_config": how.quantization}
-    with explained(checkpoint.name, "weights"), quietly():
+    part = "way of loading the weights"
+    with packages_named(checkpoint.name, part), explained(checkpoint.name, "weights"), quietly():
         model, info = AutoModelForImageTextToText.from_pretrained(
             checkpoint.source,
             dtype=how.dtype,
