@@ -23,6 +23,10 @@ class Scorer(Protocol):
         ...
 
 
+Prepare = Callable[[Sequence[tuple[Sample, Sequence[Answer]]]], None]
+"""What a scorer does that reads many answers at once better than one by one: a judge."""
+
+
 def answer(keys: Sequence[str], rows: Mapping[str, Prediction]) -> Answer | None:
     """Computes a request's answer from stored rows; None while one is missing.
 
@@ -71,6 +75,7 @@ class Tally:
         self.scorer = scorer
         self.rows: dict[str, Prediction] = {}
         self._pending = list(asked)
+        self._prepare: Prepare | None = getattr(scorer, "prepare", None)
 
     def read(self) -> None:
         """Takes in rows written since the last look."""
@@ -88,6 +93,8 @@ class Tally:
     def newly_complete(self) -> list[Score]:
         """Reads, and returns samples that became final since the last call."""
         self.read()
+        if self._prepare is not None:  # a judge reads all answers together, when all are there
+            return []
         complete, pending = [], []
         for sample, requests in self._pending:
             score = self._score(sample, requests)
@@ -105,6 +112,9 @@ class Tally:
             RunError: Some request has no row at all.
         """
         self.read()
+        if self._prepare is not None:
+            given = [(sample, self._answers(requests)) for sample, requests in self.asked]
+            self._prepare([(sample, answers) for sample, answers in given if answers is not None])
         scores = [self._score(sample, requests) for sample, requests in self.asked]
         complete = [score for score in scores if score is not None]
         if len(complete) < len(scores):
@@ -153,6 +163,11 @@ class Tally:
         return list(found.values())
 
     def _score(self, sample: Sample, requests: Sequence[Request]) -> Score | None:
+        answers = self._answers(requests)
+        return None if answers is None else self.scorer.score(sample, answers)
+
+    def _answers(self, requests: Sequence[Request]) -> list[Answer] | None:
+        """Returns the answers to a sample's requests; None while one is missing."""
         answers = [answer(self.keys[request], self.rows) for request in requests]
         given = [one for one in answers if one is not None]
-        return self.scorer.score(sample, given) if len(given) == len(answers) else None
+        return given if len(given) == len(answers) else None
