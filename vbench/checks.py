@@ -62,19 +62,7 @@ def check_pairing(
         )
     _check_scorer(model, scorer, prompt)
     for sample in samples:
-        if sample.kind not in scorer.kinds:
-            raise ConfigError(
-                f"{type(scorer).__name__} cannot score samples of kind {sample.kind}",
-                where=f"test {sample.test}, sample {sample.sample_id}",
-                why=f"it scores {', '.join(scorer.kinds)}",
-                mend=_MENDS.get(sample.kind, "choose another scorer"),
-            )
-        if prompt.needs_question and not sample.question:
-            raise ConfigError(
-                "the prompt shows the question, and a sample has none",
-                where=f"test {sample.test}, sample {sample.sample_id}",
-                mend=f"use {_NO_QUESTION[scorer.task]}, or name the column that holds the question",
-            )
+        _check_sample(sample, scorer, prompt)
 
 
 def check_metric(metric: object, model: object, scorer: Any) -> None:
@@ -122,6 +110,22 @@ def _check_samples(dataset: Dataset, samples: Sequence[Sample]) -> None:
             where=f"dataset {dataset.name}",
             why="a sample's answers are stored under its name, which must be its own",
             mend="make the names unique within a test",
+        )
+
+
+def _check_sample(sample: Sample, scorer: Any, prompt: Any) -> None:
+    if sample.kind not in scorer.kinds:
+        raise ConfigError(
+            f"{type(scorer).__name__} cannot score samples of kind {sample.kind}",
+            where=f"test {sample.test}, sample {sample.sample_id}",
+            why=f"it scores {', '.join(scorer.kinds)}",
+            mend=_MENDS.get(sample.kind, "choose another scorer"),
+        )
+    if prompt.needs_question and not sample.question:
+        raise ConfigError(
+            "the prompt shows the question, and a sample has none",
+            where=f"test {sample.test}, sample {sample.sample_id}",
+            mend=f"use {_NO_QUESTION[scorer.task]}, or name the column that holds the question",
         )
 
 
