@@ -105,7 +105,7 @@ def test_a_tables_study_sweeps_over_all_its_entries(table: str) -> None:
     keys = {row.key for row in rows(f"velociti/{table}")}
     assert swept == {e for e in V1 if e.rpartition("/")[2].removesuffix("_corrected") in keys}
     columns = rows(f"velociti/{table}")[0].cells
-    tests = study["dataset"]["tests"]
+    tests = study["hydra"]["sweeper"]["params"]["dataset.tests"].strip("[]").split(", ")
     assert {c.split("_")[0] if c.startswith("ivat") else c for c in columns} - {"average"} == set(
         tests
     )

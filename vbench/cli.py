@@ -1,4 +1,4 @@
-"""The console: `vbench [evaluate] | build | doctor | plan | table | show | diff | status`.
+"""The console: `vbench [evaluate]` and the other commands, each a story of its own module.
 
 Nothing heavy is imported before it is needed: `vbench --help` must be instant.
 """
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from vbench import __version__
 from vbench.errors import ConfigError, VbenchError, did_you_mean
-from vbench.flags import number, parse, unknown
-from vbench.usage import INSPECTING, OVERVIEW, PLAN, describe
+from vbench.flags import expand, expand_one, number, parse, unknown
+from vbench.usage import INSPECTING, OVERVIEW, PLAN, SCORE, describe
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -87,12 +87,12 @@ def _evaluate(words: list[str]) -> int:
         return _run(compose(overrides))
     folders: list[str] = []
 
-    def job(config: DictConfig) -> int:
+    def evaluate(config: DictConfig) -> int:
         code = _run_and_report(config)
         folders.append(config.run_dir)
         return code
 
-    code = sweep(swept, job)
+    code = sweep(swept, evaluate)
     done = [folder for folder in folders if Path(folder, "summary.json").is_file()]
     if len(done) > 1:
         from vbench.table import print_tables
@@ -155,6 +155,40 @@ def _doctor(words: list[str]) -> int:
     return present(examine(compose(overrides, "doctor")), as_json="--json" in flags)
 
 
+def _annotate(words: list[str]) -> int:
+    if not words or {"-h", "--help"} & set(words):
+        sys.stdout.write(describe("annotate"))
+        return 0
+    from vbench.annotate import set_up, take_in
+    from vbench.schema import compose
+
+    if "=" not in words[0] and not words[0].startswith("+"):
+        return take_in(words[0], words[1:])
+    sys.stdout.write(f"{set_up(compose(words, 'annotate'))}\n")
+    return 0
+
+
+def _score(words: list[str]) -> int:
+    if {"-h", "--help"} & set(words):
+        sys.stdout.write(SCORE)
+        return 0
+    if not words or "=" in words[0]:
+        raise ConfigError(
+            "no run is named",
+            where=f"vbench score {' '.join(words)}".rstrip(),
+            mend="vbench score RUN scorer=…",
+        )
+    from vbench.score import score
+    from vbench.table import print_tables
+
+    finished = score(expand_one(words[0]), words[1:])
+    if finished is None:
+        return 0
+    print_tables([str(finished.path)], "terminal")
+    sys.stdout.write(f"{finished.path}\n")
+    return finished.exit_code
+
+
 def _plan(words: list[str]) -> int:
     flags, overrides = _split(words, ("--json", "-h", "--help"))
     if flags & {"-h", "--help"}:
@@ -177,7 +211,7 @@ def _table(words: list[str]) -> int:
         from vbench.table import print_tables
 
         paper = paths.pop(0) if paths[0] in PAPER_TABLES else None
-        print_tables([path for word in paths for path in _expand(word)], form, paper)
+        print_tables([path for word in paths for path in expand(word)], form, paper)
     return 0
 
 
@@ -186,7 +220,7 @@ def _show(words: list[str]) -> int:
     if names:
         from vbench.show import print_sample
 
-        print_sample(_expand_one(names[0]), names[1], as_json="--json" in given)
+        print_sample(expand_one(names[0]), names[1], as_json="--json" in given)
     return 0
 
 
@@ -199,7 +233,7 @@ def _diff(words: list[str]) -> int:
 
     limit = number(given, "--limit", 20, int)
     tolerance = number(given, "--tolerance", 1e-5, float)
-    a, b = map(_expand_one, names)
+    a, b = map(expand_one, names)
     return print_diff(a, b, as_json="--json" in given, limit=limit, tolerance=tolerance)
 
 
@@ -208,7 +242,7 @@ def _status(words: list[str]) -> int:
     if paths:
         from vbench.status import print_status
 
-        found = [path for word in paths for path in _expand(word)]
+        found = [path for word in paths for path in expand(word)]
         print_status(found, "--json" in given, "--explain-cache" in given)
     return 0
 
@@ -230,32 +264,12 @@ def _inspecting(
     return names, given
 
 
-def _expand_one(word: str) -> str:
-    found = _expand(word)
-    if len(found) > 1:
-        raise ConfigError(
-            "one run is wanted", where=word, why=f"it names {len(found)}", mend=f"name {found[0]}"
-        )
-    return found[0]
-
-
-def _expand(word: str) -> list[str]:
-    """Returns the run folders a path or glob names; a shell may have expanded it already."""
-    if Path(word).exists() or not set(word) & set("*?["):
-        return [word]
-    root = Path(word).anchor or "."
-    found = sorted(str(path) for path in Path(root).glob(word.removeprefix(root)) if path.is_dir())
-    if not found:
-        raise ConfigError(
-            "no run folder matches", where=word, mend="`ls outputs/runs` shows what there is"
-        )
-    return found
-
-
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "evaluate": _evaluate,
     "build": _build,
     "doctor": _doctor,
+    "score": _score,
+    "annotate": _annotate,
     "plan": _plan,
     "table": _table,
     "show": _show,

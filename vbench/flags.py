@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from vbench.errors import ConfigError, did_you_mean
@@ -81,3 +82,34 @@ def unknown(word: str, known: Sequence[str]) -> ConfigError:
         where="the command",
         mend=did_you_mean(flag, known) + settings,
     )
+
+
+def expand(word: str) -> list[str]:
+    """Returns the run folders a path or glob names; a shell may have expanded it already.
+
+    Raises:
+        ConfigError: A glob matches nothing.
+    """
+    if Path(word).exists() or not set(word) & set("*?["):
+        return [word]
+    root = Path(word).anchor or "."
+    found = sorted(str(path) for path in Path(root).glob(word.removeprefix(root)) if path.is_dir())
+    if not found:
+        raise ConfigError(
+            "no run folder matches", where=word, mend="`ls outputs/runs` shows what there is"
+        )
+    return found
+
+
+def expand_one(word: str) -> str:
+    """Returns the one run folder that a path or glob names.
+
+    Raises:
+        ConfigError: It names several, or none.
+    """
+    found = expand(word)
+    if len(found) > 1:
+        raise ConfigError(
+            "one run is wanted", where=word, why=f"it names {len(found)}", mend=f"name {found[0]}"
+        )
+    return found[0]

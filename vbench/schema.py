@@ -95,15 +95,30 @@ class DoctorKeys:
     """Whether to ask what the texts give away, instead of looking at files."""
 
 
+@dataclass(frozen=True)
+class AnnotateKeys:
+    """The keys of `vbench annotate`."""
+
+    study: Literal["positive", "ivat", "captions", "human"]
+    out: str
+    media_root: str | None = None
+    media_prefix: str = "/data/local-files/?d="
+    annotators: int = 5
+    per_annotator: int | None = None
+    overlap: int = 1
+    seed: int = 0
+
+
 _KEYS: Mapping[Command, type] = {
     "evaluate": EvaluateKeys,
     "build": BuildKeys,
     "doctor": DoctorKeys,
+    "annotate": AnnotateKeys,
 }
 
 _PARTS = ("visual", "generation")
 """Folders of conf/ that set a part of the model."""
-_STUDIES = (*_PARTS, "entry", "experiment", "debug")
+_STUDIES = (*_PARTS, "text_similarity", "entry", "experiment", "debug")
 """Folders of conf/ that set other nodes or parts of one, and have none of their own."""
 
 _PLACES = frozenset({"dataset.root", "dataset.file", "dataset.videos"})

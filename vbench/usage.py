@@ -17,12 +17,13 @@ vbench {__version__}: what do video-language models understand?
   vbench dataset=velociti/toy model=toy/clip          evaluate one model
   vbench -m model=toy/clip,oracle/perfect             one evaluation per value
   vbench build dataset=velociti/toy num_videos=300    write a dataset's files
-  vbench table outputs/runs/*/*/*                     print the tables of runs
 
 Commands
   evaluate   compose a config, ask the model, score it (may be left out)
   build      write the files of a dataset that vbench can generate
   doctor     look for what is wrong with a dataset, before any model is asked
+  score      read a run's stored answers with another scorer or metric: RUN
+  annotate   set up quality control or human evaluation, and read the answers
   plan       say what an evaluation would do, decode and ask; loads no weights
   table      print finished runs as tables, or a paper's table with them in it
   show       everything that is stored about one sample: RUN SAMPLE
@@ -48,6 +49,16 @@ Takes the words of `vbench evaluate`. Says how many clips, frames and texts ther
 many of them are answered already, and how long the rest may take. Loads no weights.
 """
 
+SCORE = """\
+vbench score RUN KEY=VALUE…
+
+  vbench score outputs/runs/… scorer=text_similarity text_similarity=minilm
+  vbench score outputs/runs/… metric.tie=half
+
+Reads the answers that a run has stored with another scorer, prompt or metric, and writes a run
+of its own. Asks no model.
+"""
+
 _HEADS = {
     "evaluate": """\
 vbench [evaluate] [-m] [--cfg] KEY=VALUE…
@@ -60,8 +71,19 @@ vbench build KEY=VALUE…
 
   vbench build dataset=velociti/toy num_videos=300 seed=1 dataset.root=PATH
 """,
+    "annotate": """\
+vbench annotate KEY=VALUE…
+vbench annotate FOLDER EXPORT…
+
+  vbench annotate dataset=velociti/human_subset study=human out=study media_root=PATH
+  vbench annotate study export.json
+
+First writes tasks and a labelling config for Label Studio; then reads the answers that it
+exports as JSON: accuracy or retention, agreement, and choices.jsonl for model=human or
+kept.jsonl. Exit codes: 0 done, 3 something was left out, 1 failed.
+""",
     "doctor": """\
-vbench doctor [--audit] [--json] KEY=VALUE…
+vbench doctor [--json] [--audit] KEY=VALUE…
 
   vbench doctor dataset=table dataset.file=qa.csv model=clip_b32
   vbench doctor --audit dataset=velociti/human_subset model=vera_base

@@ -166,7 +166,8 @@ def test_ivat_from_the_four_second_files(root: Path) -> None:
     dataset = Velociti(str(root), tests=["ivat"], ivat="segments")
     sample = dataset.samples()[1]
     parts = [f"{A}/{A}_p1.mp4", f"{A}/{A}_p2.mp4"]
-    assert sample.clips == tuple(Clip(A, str(inside / part)) for part in parts)
+    assert sample.clips == tuple(Clip(Path(part).stem, str(inside / part)) for part in parts)
+    assert (sample.sample_id, sample.cluster) == (A, "-vE1JNGKvxQ")
     assert (sample.kind, sample.texts) == ("match", (f"{A} does 1.", f"{A} does 5."))
     beside.mkdir(parents=True)
     clips = dataset.samples()[1].clips

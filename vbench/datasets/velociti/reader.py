@@ -96,7 +96,8 @@ def _clip(video: Node, layout: Layout, source: Source) -> Clip:
 def _ivat_segments(file: Node, layout: Layout) -> Iterator[Sample]:
     for sample in _ivat("ivat", file, lambda video: _clip(video, layout, "video")):
         video = sample.clips[0].video_id
-        clips = tuple(Clip(video, layout.segment(video, part)) for part in (1, 2))
+        # Named as the files are: two clips of one name would be one clip to whoever looks them up.
+        clips = tuple(Clip(f"{video}_p{i}", layout.segment(video, i)) for i in (1, 2))
         yield replace(sample, clips=clips)
 
 

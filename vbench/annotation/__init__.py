@@ -1,0 +1,1 @@
+"""What people are asked about a dataset, and what becomes of their answers."""
