@@ -206,8 +206,10 @@ def _is_statement(match: re.Match[str], text: str, rule: str) -> bool:
     if is_denied(text, match.start("letter")) or _DENIED_AFTER.match(rest):
         return False
     enclosed = bool(match["close"])
-    if rule == "after_colon" and _SHOWN.search(text[text.rfind("\n", 0, match.start()) + 1 :]):
-        return False
+    if rule == "after_colon":
+        line = text[text.rfind("\n", 0, match.start()) + 1 :]
+        if _SHOWN.search(line) or set(_OTHER.findall(line)) - {letter.upper(), "I"}:
+            return False
     if rule == "concluded" and letter in "AI" and not (enclosed or match[0].endswith((".", "!"))):
         return False
     if letter.islower() and not enclosed:
@@ -247,6 +249,8 @@ def _leading(text: str, options: Mapping[str, str]) -> Iterator[_Found]:
     if starts_with(words(rest), own):
         more = re.match(r"(?:or|and)\b", words(rest)[len(own) :].strip())
         yield _Found(None if more else found.letter, found.rule, found.start, found.end)
+        return
+    if rest.lstrip().startswith("?"):
         return
     opened, closed = bool(match["open"].strip()), bool(match["close"])
     article = letter in "AI" and not (opened or closed) and not _FUNCTION_WORD.match(rest.lstrip())

@@ -99,7 +99,9 @@ def says_wrong(text: str) -> bool:
 
 _RETRACTION = re.compile(
     r"\b(?:actually|wait|hmm+|on second thoughts?|correction|scratch that|sorry|my mistake|let me|"
-    r"i mean|no,|or maybe|or perhaps|not sure|though it (?:could|might|may))\b|no,|等等|不对",
+    r"i mean|no,|or maybe|or perhaps|not sure|though it (?:could|might|may)|could also|"
+    r"also (?:plausible|possible|likely|correct|right|fits?|matches|describes|true))\b|no,|"
+    r"等等|不对",
     re.I,
 )
 
