@@ -82,8 +82,14 @@ def run(config: DictConfig) -> Run | None:
     return run_parts(Parts.build(config), config)
 
 
-def run_parts(parts: Parts, config: DictConfig) -> Run | None:
-    """Runs a command whose parts are built (see `evaluate`)."""
+def run_parts(parts: Parts, config: DictConfig, *, ask: bool = True) -> Run | None:
+    """Runs a command whose parts are built (see `evaluate`).
+
+    Args:
+        parts: From `Parts.build`.
+        config: What they were built from.
+        ask: False: what is not answered stays so; the model is left alone.
+    """
     from vbench.loop.predict import make_trainer
     from vbench.results.answers import Tally
     from vbench.results.samples import write_samples
@@ -104,7 +110,8 @@ def run_parts(parts: Parts, config: DictConfig) -> Run | None:
     try:
         if first:
             write_samples(path, asked, job.plan.keys, job.plan.contents())
-        _answer(job, tally, mirror, parts.metric.outcome)
+        if ask:
+            _answer(job, tally, mirror, parts.metric.outcome)
         if not first:
             return None
         tally.read()
@@ -235,7 +242,7 @@ def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig, devi
     records = tally.records(scores, parts.metric.outcome)
     found = summary(parts.metric(scores), scores, tally.failures())
     write_records(path / "records.parquet", records)
-    write_json(path / "environment.json", environment(**_facts(parts, device, path)))
+    write_json(path / "environment.json", environment(**_facts(parts, device, tally)))
     write_hydra(config, path)
     shown = RunSummary(run_name(config), found, config.limit, metric_mark(plain(config)))
     for name, table in tables([shown]).items():
@@ -245,15 +252,19 @@ def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig, devi
     mirror.finish(records, found["tests"], tally.folder.frames)
 
 
-def _facts(parts: Parts, device: str, path: Path) -> dict[str, object]:
+def _facts(parts: Parts, device: str, tally: Tally) -> dict[str, object]:
     """Returns what environment.json says of the data, the model and where it ran."""
     from vbench.results.samples import dataset_hashes
 
     preprocess = getattr(parts.model, "preprocess", None)
-    weights = getattr(parts.model, "module", None)
-    dtypes = {str(w.dtype).removeprefix("torch.") for w in weights.parameters()} if weights else ()
+    # A language model says so with each reply; asking its weights might load them for nothing.
+    dtypes = {row.reply.dtype for row in tally.rows.values() if row.reply and row.reply.dtype}
+    if not hasattr(type(parts.model), "answer") and (
+        weights := getattr(parts.model, "module", None)
+    ):
+        dtypes = {str(weight.dtype).removeprefix("torch.") for weight in weights.parameters()}
     return {
-        "dataset": dataset_hashes(path),
+        "dataset": dataset_hashes(tally.folder.path),
         "model": parts.model.identity(),
         "preprocess": preprocess.digest() if preprocess is not None else None,
         "weight_dtype": ", ".join(sorted(dtypes)) or None,
