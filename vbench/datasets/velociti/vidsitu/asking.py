@@ -92,7 +92,8 @@ class Asker:
         """Asks what the journal does not know; the same question is asked once.
 
         Raises:
-            ModelError: Nothing answers any more. What was answered is in the journal.
+            ModelError: Nothing answers any more, or questions were left over that may be answered
+                later. What was answered is in the journal.
         """
         keys = [question_key(self._model.identity, messages) for messages in questions]
         new = {
@@ -113,7 +114,19 @@ class Asker:
                 # Questions under way are paid for: they end and are stored, no new one begins.
                 pool.shutdown(cancel_futures=True)
                 raise
+        self._check_all_answered(failures)
         return [Asked(key, self._journal.get(key), failures.get(key, "")) for key in keys]
+
+    def _check_all_answered(self, failures: Mapping[str, str]) -> None:
+        # What is asked next depends on these answers: to go on without would ask, and pay for,
+        # questions that nobody asks once they are there.
+        if self.spent.unanswered:
+            raise ModelError(
+                f"{self.spent.unanswered} questions got no answer, {self.spent.asked} did",
+                where=f"dataset.llm_model={self._model.identity.get('model')}",
+                why=next(iter(failures.values()), ""),
+                mend="type the command again: only these are asked, the others are in the journal",
+            )
 
     def _one(self, key: str, messages: Messages) -> str | None:
         try:

@@ -13,7 +13,7 @@ from vbench.datasets.velociti.vidsitu.asking import Asker, LanguageModel
 from vbench.datasets.velociti.vidsitu.endpoint import Endpoint, EndpointSettings
 from vbench.datasets.velociti.vidsitu.journal import Journal
 from vbench.datasets.velociti.vidsitu.local_model import LocalModel
-from vbench.errors import ConfigError, ModelError
+from vbench.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Cost:
 
 @contextmanager
 def asking(settings: LlmSettings, journal: Path) -> Iterator[tuple[Asker, Cost]]:
-    """Gives an asker whose answers are kept, and checks at the end that none is lacking.
+    """Gives an asker whose answers are kept.
 
     Args:
         settings: The model.
@@ -71,17 +71,9 @@ def asking(settings: LlmSettings, journal: Path) -> Iterator[tuple[Asker, Cost]]
     Raises:
         ConfigError: The settings cannot be used.
         DataError: The journal cannot be used.
-        ModelError: Questions were left without an answer. What is answered is kept.
     """
     cost = Cost()
     with Journal(journal) as answers:
         asker = Asker(settings.open(), answers, settings.parallel)
         yield asker, cost
         cost.spent = {**asdict(asker.spent), "journal_lines_broken": answers.broken}
-        if asker.spent.unanswered:
-            raise ModelError(
-                f"{asker.spent.unanswered} questions got no answer, {asker.spent.asked} did",
-                where=str(journal),
-                why="the endpoint was out of reach, busy or broken, even when asked again",
-                mend="type the command again: only these are asked, the others are in the journal",
-            )
