@@ -14,7 +14,7 @@ from itertools import combinations
 from vbench.datasets.velociti.vidsitu.captioning import Caption
 from vbench.datasets.velociti.vidsitu.labels import AGENT, PATIENT, SCENE, LabelledVideo
 from vbench.datasets.velociti.vidsitu.pairs import Pair, Statement, event_key, say
-from vbench.datasets.velociti.vidsitu.phrases import find
+from vbench.datasets.velociti.vidsitu.phrases import find_all
 from vbench.datasets.velociti.vidsitu.tally import Tally
 from vbench.datasets.velociti.vidsitu.templates import is_several
 from vbench.records import Claim, Event
@@ -152,11 +152,17 @@ def deed(caption: Caption) -> str | None:
     >>> event = LabelledEvent(0, "speak", (Argument("Arg0", "old man"),))
     >>> deed(Caption("On the front porch, an old man is speaking to himself.", event))
     'is speaking to himself'
+    >>> deed(Caption("In the old man cave, the old man is speaking.", event))
+    'is speaking'
     """
-    span = find(caption.text, caption.event.agent or "")
-    if span is None:
+    text = caption.text
+    spans = list(find_all(text, caption.event.agent or ""))
+    if not spans:
         return None
-    rest = caption.text[span[1] :].strip().rstrip(".").rstrip()
+    # The scene may name the agent too: who acts stands at the start, or behind the scene's comma.
+    after_scene = (span for span in spans if span[0] == 0 or text[: span[0]].endswith(", "))
+    _, end = next(after_scene, spans[0])
+    rest = text[end:].strip().rstrip(".").rstrip()
     return rest if rest[:1].islower() else None
 
 

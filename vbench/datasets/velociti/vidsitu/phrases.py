@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 
 ARTICLES = frozenset({"a", "an", "the"})
 
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
+_ARTICLE = re.compile(r"\b(?:an?|the)\s+$", re.IGNORECASE)
 _TYPOGRAPHIC = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "…": "...", "\u00a0": " "}
 )
@@ -72,24 +74,28 @@ def contains(text: str, phrase: str) -> bool:
 
 
 def find(text: str, phrase: str) -> tuple[int, int] | None:
-    """Returns where a phrase stands in a text, its own article included, or None.
+    """Returns where a phrase stands in a text first, its own article included, or None.
 
     >>> text = "In a bar, the man in black nods."
     >>> start, end = find(text, "a man in black")
     >>> text[start:end]
     'the man in black'
     """
+    return next(find_all(text, phrase), None)
+
+
+def find_all(text: str, phrase: str) -> Iterator[tuple[int, int]]:
+    """Yields every place where a phrase stands in a text."""
     wanted = words(phrase)
+    if not wanted:
+        return
     found = [match for match in _WORD.finditer(text) if match.group().lower() not in ARTICLES]
     spelled = [plain(match.group()).lower() for match in found]
-    if not wanted:
-        return None
     for place in range(len(spelled) - len(wanted) + 1):
         if tuple(spelled[place : place + len(wanted)]) == wanted:
             start = found[place].start()
-            article = re.search(r"\b(?:an?|the)\s+$", text[:start], re.IGNORECASE)
-            return (article.start() if article else start), found[place + len(wanted) - 1].end()
-    return None
+            article = _ARTICLE.search(text[:start])
+            yield (article.start() if article else start), found[place + len(wanted) - 1].end()
 
 
 def ing(verb: str) -> str:

@@ -93,7 +93,7 @@ def predicate(event: LabelledEvent) -> str:
     ]
     parts = [
         "are" if is_several(subject or "") else "is",
-        manner if early else "",
+        manner.lower() if early else "",
         ing(event.verb),
         *rest,
     ]
