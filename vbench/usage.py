@@ -16,25 +16,20 @@ vbench {__version__}: what do video-language models understand?
 
   vbench dataset=velociti/toy model=toy/clip          evaluate one model
   vbench -m model=toy/clip,oracle/perfect             one evaluation per value
-  vbench build dataset=velociti/toy num_videos=300    write a dataset's files
 
-Commands
+Commands; `vbench COMMAND --help` says more
   evaluate   compose a config, ask the model, score it (may be left out)
   build      write the files of a dataset that vbench can generate
   doctor     look for what is wrong with a dataset, before any model is asked
-  score      read a run's stored answers with another scorer or metric: RUN
   annotate   set up quality control or human evaluation, and read the answers
   plan       say what an evaluation would do, decode and ask; loads no weights
+  score      read a run's stored answers with another scorer or metric
   table      print finished runs as tables, or a paper's table with them in it
-  show       everything that is stored about one sample: RUN SAMPLE
-  diff       why two runs give different numbers: RUN RUN
-  status     how far runs and sweeps are, and how to go on: RUN|SWEEP…
+  show       everything that is stored about one sample
+  diff       why two runs give different numbers
+  status     how far runs and sweeps are, and how to go on
 
-Settings are key=value. A folder of conf/ is a word, a file in it a choice.
-  vbench evaluate --help         every word with its choices
-  vbench evaluate … --cfg        the composed config; nothing runs
-  vbench --version               the version
-
+Settings are key=value; --cfg prints the composed config and nothing runs.
 Typing a command again resumes it. VBENCH_DEBUG=1 shows tracebacks.
 Exit codes: 0 done, 1 failed, 3 done with failures recorded.
 """

@@ -15,7 +15,8 @@ from vbench.errors import RunError
 from vbench.loop.ask_language import AskLanguageModel
 from vbench.loop.cache import EmbeddingCache
 from vbench.loop.data import PreparedClip, PreparedFile
-from vbench.loop.plan import NO_FILE, FileWork, Plan, plan_language
+from vbench.loop.plan import NO_FILE, FileWork, Plan
+from vbench.loop.plan_language import plan_language
 from vbench.loop.recall import Recall, keys_of
 from vbench.loop.views import make_views
 from vbench.protocols import ClipTiming, View

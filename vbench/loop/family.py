@@ -10,14 +10,8 @@ from vbench.errors import ConfigError
 from vbench.loop.ask import Ask, AskBoth, AskFrameEncoder, AskPairScorer, AskTextScorer
 from vbench.loop.ask_language import AskLanguageModel
 from vbench.loop.keys import hash_file
-from vbench.loop.plan import (
-    Plan,
-    Sampler,
-    plan_encoder,
-    plan_language,
-    plan_pairs,
-    plan_texts,
-)
+from vbench.loop.plan import Plan, Sampler, plan_encoder, plan_pairs, plan_texts
+from vbench.loop.plan_language import plan_language
 from vbench.loop.settings import LoaderSettings
 from vbench.protocols import Checks, FrameEncoder, PairScorer, TextScorer, VideoLanguageModel
 from vbench.records import Request

@@ -7,14 +7,13 @@ request needs and which pieces of work make them; what is already stored is not 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from vbench.loop.keys import Address, Base, digest, fingerprint, hash_file
-from vbench.protocols import FrameEncoder, PairScorer, TextScorer, VideoLanguageModel
+from vbench.protocols import FrameEncoder, PairScorer, TextScorer
 from vbench.records import Clip, Request
 
 
@@ -197,67 +196,3 @@ def plan_texts(requests: Iterable[Request], model: TextScorer, precision: str) -
         plan.texts[at.key] = request.text
         plan.addresses[at.key] = at
     return plan
-
-
-def plan_language(
-    requests: Iterable[Request],
-    model: VideoLanguageModel,
-    sampler: Sampler,
-    precision: str,
-    hash_file: Callable[[Path], str] = hash_file,
-) -> Plan:
-    """Plans a language model: one row per view, saying what was shown, and one per request.
-
-    Args:
-        requests: In sample order; repeated requests cost nothing.
-        model: Its identity and preprocessing enter the keys; what it `needs` decides whether a
-            file is decoded, handed over or left alone.
-        sampler: Chooses frames within each clip's span.
-        precision: The arithmetic, part of every key.
-        hash_file: Hashes one file's bytes; may remember.
-    """
-    plan = Plan()
-    sees = bool(model.needs & {"frames", "video"})
-    seen = {"sampler": sampler.digest()} if "frames" in model.needs else {}
-    if model.preprocess is not None:
-        seen["preprocess"] = model.preprocess.digest()
-    base = plan.base({"kind": "reply", "model": model.identity(), "precision": precision, **seen})
-    view_base = plan.base({"kind": "view", **seen})
-    clips: dict[str, dict[str, Clip]] = {}
-    asks: dict[str, list[tuple[str, str, Request]]] = {}
-    prints: dict[str, str] = {}
-    for request in dict.fromkeys(requests):
-        span, path, view = "", NO_FILE, ""
-        if sees and request.clips:
-            (clip,) = request.clips
-            path = clip.path
-            if path not in prints:
-                prints[path] = fingerprint(path, hash_file)
-            span = f"{prints[path]}:{clip.start_s}:{clip.end_s}"
-            shown = Address(view_base, span)
-            view = shown.key
-            plan.addresses[view] = shown
-            clips.setdefault(path, {})[view] = clip
-        at = Address(base, json.dumps([span, *_said(request)], ensure_ascii=True))
-        plan.keys[request] = (view, at.key) if view else (at.key,)
-        if at.key not in plan.addresses:
-            asks.setdefault(path, []).append((at.key, view, request))
-        plan.addresses[at.key] = at
-    plan.files = {
-        path: FileWork(
-            path,
-            tuple(clips.get(path, {}).items()),
-            asks=tuple(of),
-            fingerprint=prints.get(path, ""),
-        )
-        for path, of in asks.items()
-    }
-    return plan
-
-
-def _said(request: Request) -> list[object]:
-    if request.message is None:
-        return [request.text]
-    told = request.message
-    candidates = [[one.text, one.form] for one in request.continuations]
-    return [told.text, told.system, told.render, candidates, *told.turns]
