@@ -216,3 +216,38 @@ def test_forms_of_a_continuation(name: str, load: Callable[[str], HfVideoLanguag
         assert "".join(words[1]) == "Yes"
     else:
         assert words == [["Yes"], ["Yes"], ["ĠYes"]]
+
+
+def test_times_are_those_of_the_clip_at_a_varying_frame_rate(
+    load: Callable[[str], HfVideoLanguageModel],
+) -> None:
+    """Qwen3-VL writes the middle of each pair of frames; the file's own indices would mislead."""
+    times = (0.0, 0.5, 1.1, 2.1)
+    timing = ClipTiming((70, 71, 80, 99), times, 30.0, 300, 2.4)
+    told = load("qwen3_vl")._clips.view(frames(4), timing)["expansion"]
+    assert [part.split(">")[0] for part in told.split("<") if "seconds" in part] == [
+        "0.2 seconds",
+        "1.6 seconds",
+    ]
+    told = load("smolvlm")._clips.view(frames(4), timing)["expansion"]
+    assert [f"Frame from 00:0{second}:" in told for second in range(4)] == [True, True, True, False]
+    assert "0:00:02 [H:MM:SS] video" in told
+    made = load("qwen2_5_vl")._clips.view(frames(4), timing)["tensors"]
+    assert made["second_per_grid_ts"].tolist() == pytest.approx([2 * 2.4 / 4])  # two frames each
+
+
+@pytest.mark.parametrize("name", ["qwen2_5_vl", "qwen3_vl", "smolvlm"])
+def test_a_half_precision_default_changes_no_position(
+    name: str, checkpoint: Callable[[str], Path]
+) -> None:
+    """Lightning makes bfloat16 the type of new tensors under bf16-true."""
+    model = HfVideoLanguageModel(str(checkpoint(name)), precision="bf16-true")
+    work = [(view(model), [scored(TOLD, "Yes", "No")])]
+    expected = model.answer(work)[0][0]
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        found = model.answer(work)[0][0]
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert found.log_probs == expected.log_probs
+    assert found.dtype == "bfloat16"
