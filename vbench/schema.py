@@ -121,7 +121,7 @@ _PARTS = ("visual", "generation")
 _STUDIES = (*_PARTS, "text_similarity", "entry", "experiment", "debug")
 """Folders of conf/ that set other nodes or parts of one, and have none of their own."""
 
-_PLACES = frozenset({"dataset.root", "dataset.file", "dataset.videos"})
+_PLACES = frozenset({"dataset.root", "dataset.file", "dataset.videos", "dataset.kept"})
 """Paths: the same place however it is spelled."""
 
 _NO_SCORE = (

@@ -192,3 +192,19 @@ def test_the_doctor_counts_what_the_release_has(root: Path, choice: str) -> None
     assert counted["ivat"].what == "it has 2 samples, the release has 719"
     lost = [finding.where for finding in findings if finding.kind == "missing"]
     assert len(lost) == {"v1": 2, "v1_frames": 2, "v1_segments": 6}[choice]
+
+
+def test_only_what_quality_control_keeps(root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "kept.jsonl"
+    rows = [("agent_bind", f"{A}/Ev2", True), ("agent_bind", f"{B}/Ev2", False)]
+    lines = [json.dumps({"test": t, "sample_id": s, "kept": k}) for t, s, k in rows]
+    file.write_text("\n".join(lines))
+    samples = Velociti(str(root), tests=["agent_bind", "chrono"], kept=str(file)).samples()
+    assert [(s.test, s.sample_id) for s in samples] == [
+        ("agent_bind", f"{A}/Ev2"),
+        ("chrono", f"{B}/Ev2"),
+        ("chrono", f"{A}/Ev2"),
+    ]
+    file.write_text("{}")
+    with pytest.raises(DataError, match=r"dataset\.kept="):
+        Velociti(str(root), kept=str(file)).samples()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from vbench.datasets.velociti.layout import RELEASED_COUNTS, Ivat, Source
 from vbench.datasets.velociti.reader import read_samples
+from vbench.errors import DataError
 from vbench.records import Facts, Sample
 
 
@@ -24,6 +26,9 @@ class Velociti:
     ivat: Ivat = "frames"
     """`segments`: IVAT's clips are the zip's 4-second files, as the official code shows Video-LLMs;
     `frames`: the first and last four seconds of what `source` names, as it shows the others."""
+    kept: str | None = None
+    """The kept.jsonl of a quality control (`vbench annotate`): of the tests that it judged, only
+    what it keeps is read; None: everything."""
     name: str = "velociti/v1"
 
     def samples(self) -> list[Sample]:
@@ -33,7 +38,13 @@ class Velociti:
             ConfigError: A test does not exist.
             DataError: A file is missing or malformed.
         """
-        return read_samples(Path(self.root), self.tests, self.source, self.ivat)
+        samples = read_samples(Path(self.root), self.tests, self.source, self.ivat)
+        if self.kept is None:
+            return samples
+        judged = _judged(Path(self.kept))
+        tests = {test for test, _ in judged}
+        names = ((sample, (sample.test, sample.sample_id)) for sample in samples)
+        return [s for s, name in names if s.test not in tests or judged.get(name, False)]
 
     def counts(self) -> Mapping[str, int]:
         """Returns how many samples each test has in the release."""
@@ -42,3 +53,17 @@ class Velociti:
     def facts(self) -> Facts | None:
         """Returns None: what really happens in films is not known exactly."""
         return None
+
+
+def _judged(file: Path) -> dict[tuple[str, str], bool]:
+    """Returns test and sample → whether quality control keeps it."""
+    try:
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        return {(row["test"], row["sample_id"]): bool(row["kept"]) for row in rows}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            "the results of quality control cannot be read",
+            where=f"dataset.kept={file}",
+            why=f"{type(error).__name__}: {error}",
+            mend="name the kept.jsonl that `vbench annotate FOLDER EXPORT` wrote",
+        ) from error
