@@ -33,6 +33,8 @@ class Cell:
     """As a reader sees it, not escaped."""
     numbers: Mapping[str, Any] = field(default_factory=dict)
     """The same unrounded, by name; only the CSV has room for them."""
+    place: int = 0
+    """1: the first of those it is compared with, 2: the second; 0: neither, or not compared."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def to_terminal(table: Table) -> RichTable:
     for line in table.lines:
         label = textwrap.fill(_plain(line.label), 24, subsequent_indent="  ")
         label = textwrap.indent(label, "  " if line.detail else "")
-        cells = [Text(_plain(cell.text) or "-") for cell in line.cells]
+        cells = [Text(_plain(cell.text) or "-", style=_STYLE[cell.place]) for cell in line.cells]
         shown.add_row(Text(label), *cells, style="dim" if line.detail else None)
     return shown
 
@@ -105,7 +107,7 @@ def to_markdown(table: Table) -> str:
         *(
             [
                 ("&emsp;" if line.detail else "") + _markdown(line.label),
-                *(_markdown(cell.text) or "-" for cell in line.cells),
+                *(_marked(_markdown(cell.text), _MARKDOWN[cell.place]) for cell in line.cells),
             ]
             for line in table.lines
         ),
@@ -121,7 +123,7 @@ def to_latex(table: Table) -> str:
     body = [
         [
             ("\\quad " if line.detail else "") + _latex(line.label),
-            *(_latex(cell.text) or "-" for cell in line.cells),
+            *(_marked(_latex(cell.text), _LATEX_PLACE[cell.place]) for cell in line.cells),
         ]
         for line in table.lines
     ]
@@ -189,7 +191,7 @@ def to_html(table: Table) -> str:
     heads = "".join(f"<th>{_html(column.title)}</th>" for column in table.columns)
     body = "\n".join(
         f'<tr{_DETAIL_CLASS if line.detail else ""}><th scope="row">{_html(line.label)}</th>'
-        + "".join(f"<td>{_html(cell.text) or '-'}</td>" for cell in line.cells)
+        + "".join(_html_cell(cell) for cell in line.cells)
         + "</tr>"
         for line in table.lines
     )
@@ -218,7 +220,23 @@ def save(table: Table, folder: Path, name: str) -> None:
         write_atomically(folder / f"{name}.{ending}", fill)
 
 
+_STYLE = ("", "bold blue", "underline green")
+_MARKDOWN = ("{}", "**{}**", "*{}*")
+_LATEX_PLACE = ("{}", "\\textbf{{{}}}", "\\underline{{{}}}")
+"""How the first and the second look: blue and green as on paper, where there is colour."""
+
 _DETAIL_CLASS = ' class="detail"'
+
+
+def _marked(text: str, form: str) -> str:
+    return form.format(text) if text else "-"
+
+
+def _html_cell(cell: Cell) -> str:
+    text = _html(cell.text) or "-"
+    kind = ("", ' class="first"', ' class="second"')[cell.place]
+    inner = (text, f"<b>{text}</b>", f"<u>{text}</u>")[cell.place]
+    return f"<td{kind}>{inner}</td>"
 
 
 def _html(text: str) -> str:

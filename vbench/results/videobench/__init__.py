@@ -1,0 +1,1 @@
+"""Video-Bench's tables and figures, from the printed values and from runs."""
