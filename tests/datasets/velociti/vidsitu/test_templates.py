@@ -1,7 +1,14 @@
 import pytest
 
 from vbench.datasets.velociti.vidsitu.labels import Argument, LabelledEvent
-from vbench.datasets.velociti.vidsitu.phrases import contains, find, inflections, ing, overlaps
+from vbench.datasets.velociti.vidsitu.phrases import (
+    contains,
+    find,
+    find_all,
+    inflections,
+    ing,
+    overlaps,
+)
 from vbench.datasets.velociti.vidsitu.templates import event_caption
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vbench.datasets.velociti.vidsitu.builder import Built, build_tests, draw
 from vbench.datasets.velociti.vidsitu.by_template import TemplateCaptioner
 from vbench.datasets.velociti.vidsitu.files import REPORT, Account, write_set
+from vbench.datasets.velociti.vidsitu.labels import LabelledVideo
 from vbench.datasets.velociti.vidsitu.language import LlmSettings, asking
 from vbench.datasets.velociti.vidsitu.reader import label_files, read_labels
 from vbench.datasets.velociti.vidsitu.settings import SetSettings, file_digest
@@ -42,18 +43,7 @@ def construct(
     hashes = {f.name: file_digest(f) for f in label_files(vidsitu, settings.split)}
     chosen = draw(labels.videos, settings.num_videos, settings.seed)
     sys.stderr.write(f"vbench: captioning {sum(len(v.events) for v in chosen):,} events\n")
-    spent: Mapping[str, int] | None = None
-    if llm is None:
-        captioner = TemplateCaptioner(settings.seed)
-        with uncollected():
-            built = build_tests(chosen, captioner, settings.seed, settings.match_arguments)
-    else:
-        from vbench.datasets.velociti.vidsitu.by_llm import LlmCaptioner
-
-        with asking(*llm) as (asker, cost):
-            captions = LlmCaptioner(asker)
-            built = build_tests(chosen, captions, settings.seed, settings.match_arguments)
-        spent = cost.spent
+    built, spent = _built(chosen, settings, llm)
     if not built.captions:
         raise DataError(
             "no event could be captioned; no set is written",
@@ -71,6 +61,22 @@ def construct(
             mend="choose another dataset.root; a journal of answers is kept",
         )
     sys.stderr.write(_summary(root, built, account))
+
+
+def _built(
+    videos: Sequence[LabelledVideo], settings: SetSettings, llm: tuple[LlmSettings, Path] | None
+) -> tuple[Built, Mapping[str, int] | None]:
+    """Returns the tests, and what a language model cost."""
+    seed, match_arguments = settings.seed, settings.match_arguments
+    if llm is None:
+        captioner = TemplateCaptioner(seed)
+        with uncollected():
+            return build_tests(videos, captioner, seed, match_arguments), None
+    from vbench.datasets.velociti.vidsitu.by_llm import LlmCaptioner
+
+    with asking(*llm) as (asker, cost):
+        built = build_tests(videos, LlmCaptioner(asker), seed, match_arguments)
+    return built, cost.spent
 
 
 def _summary(root: Path, built: Built, account: Account) -> str:
