@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+import vbench
 from vbench.composition import plain, sweep_overrides
+from vbench.datasets.toy.benchmark import ToyVelociti
 from vbench.overrides import jobs
 from vbench.results.paper import rows
 from vbench.schema import compose
@@ -126,3 +128,23 @@ def test_video_llava_sees_eight_frames_and_the_four_second_files() -> None:
     assert config["dataset"]["ivat"] == "segments"
     assert config["prompt"]["template"].startswith("USER: <video>Carefully watch")
     assert config["prompt"]["template"].endswith("Caption: {caption}\nASSISTANT:")
+
+
+@pytest.mark.slow
+def test_contrastive_entries_see_the_releases_pictures_as_the_official_code_shows_them(
+    tmp_path: Path,
+) -> None:
+    ToyVelociti(str(tmp_path / "set"), num_videos=2, source="frames").build()
+    run = vbench.evaluate(
+        "entry=velociti/v1/clip_b32", "model=toy/clip", f"dataset.root={tmp_path}/set",
+        "dataset.tests=[ivat,chrono]", "trainer=cpu", "logger=none", "loader.num_workers=0",
+        f"run_dir={tmp_path}/run",
+    )  # fmt: skip
+    assert run is not None
+    seen = {
+        test: {tuple(map(tuple, shown)) for shown in of["frame_indices"]}
+        for test, of in run.records.groupby("test")
+    }
+    # dataloaders/ivat_dataset.py: frames[0:8] and frames[12:20] of the twenty
+    assert seen["ivat"] == {(tuple(range(8)), tuple(range(12, 20)))}
+    assert seen["chrono"] == {(tuple(range(20)),)}
