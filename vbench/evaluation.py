@@ -170,6 +170,7 @@ def embedding_cache(parts: Parts, config: DictConfig) -> EmbeddingCache:
 def _job(
     parts: Parts, config: DictConfig, trainer: Any, requests: Sequence[Request], folder: RunFolder
 ) -> Job:
+    from vbench.frames.audio import read_audio
     from vbench.frames.cache import FrameCache, Opener
     from vbench.loop.family import plan_for
     from vbench.loop.job import Job
@@ -195,6 +196,7 @@ def _job(
         shards=config.shards,
         on_error=config.on_error,
         strips=folder.frames if parts.logger.wants_frames else None,
+        read_audio=read_audio,
     )
 
 
@@ -240,7 +242,7 @@ def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig, devi
 
     path, scores = tally.folder.path, tally.scores()
     records = tally.records(scores, parts.metric.outcome)
-    found = summary(parts.metric(scores), scores, tally.failures())
+    found = summary(parts.metric(scores), scores, tally.failures()) | tally.audio()
     write_records(path / "records.parquet", records)
     write_json(path / "environment.json", environment(**_facts(parts, device, tally)))
     write_hydra(config, path)

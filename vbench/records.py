@@ -255,6 +255,8 @@ class Prediction:
     """The text was longer than the model reads."""
     reply: Reply | None = None
     """A language model's; its status and reason are the row's."""
+    audio: Literal["", "unused", "heard"] = ""
+    """What became of a clip's sound; empty: it has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 
 from vbench.errors import DecodeError
+from vbench.frames.timeline import Timeline
 from vbench.loop.data import FRAMES_AT_ONCE, PreparedFile, WorkDataset
 from vbench.loop.plan import FileWork, TextWork
 from vbench.loop.strips import write_strip
@@ -42,6 +43,12 @@ class FakeSource:
     reads: list[list[int]] = field(default_factory=list)
     alive: weakref.WeakSet[Frame] = field(default_factory=weakref.WeakSet)
     most_alive: int = 0
+    has_audio: bool = False
+
+    @property
+    def timeline(self) -> Timeline:
+        times = tuple(map(float, range(self.length)))
+        return Timeline("f", times, self.length, 8, 8, "h264", has_audio=self.has_audio)
 
     def pick(self, clip: Clip, sampler: object) -> Picked:
         inside = [i for i in range(self.length) if clip.start_s <= i < (clip.end_s or 9999)]

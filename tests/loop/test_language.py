@@ -18,7 +18,7 @@ from vbench.loop.data import PreparedClip, PreparedFile
 from vbench.loop.plan import NO_FILE, FileWork, Plan
 from vbench.loop.plan_language import plan_language
 from vbench.loop.recall import Recall, keys_of
-from vbench.loop.views import make_views
+from vbench.loop.views import hear, make_views
 from vbench.protocols import ClipTiming, View
 from vbench.records import Clip, Continuation, Message, Prediction, Reply, Request
 
@@ -253,3 +253,20 @@ def test_views_are_made_of_each_clip_s_own_frames_in_order() -> None:
     make_views([two, one], pixels, Sizes())
     assert two.inputs == {"shapes": [(2, 4, 3)] * 2, "first": 2}
     assert (one.status, one.reason) == ("model_error", "ValueError: two frames at least")
+
+
+def test_a_model_that_listens_gets_the_sound_of_each_clip_s_span() -> None:
+    clips = [PreparedClip(name, Clip("v", name, 1.0, 2.0)) for name in ("loud", "silent", "broken")]
+    loud, silent, broken = clips
+    loud.inputs = {"pixels": 1}
+
+    def read(path: str, start_s: float, end_s: float | None) -> np.ndarray:
+        assert (start_s, end_s) == (1.0, 2.0)
+        if path == "broken":
+            raise ValueError("no such codec")
+        return np.ones(4 if path == "loud" else 0, np.float32)
+
+    hear(clips, read)
+    assert loud.inputs is not None and loud.inputs.keys() == {"pixels", "audio"}
+    assert (loud.audio, silent.audio) == ("heard", "")
+    assert (broken.status, broken.reason) == ("decode_error", "sound: no such codec")

@@ -53,6 +53,8 @@ class Timeline:
     turned."""
     identity: str = ""
     """See `Span.identity`."""
+    has_audio: bool = False
+    """Whether the file has sound as well."""
 
     @property
     def source_fps(self) -> float:

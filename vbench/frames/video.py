@@ -74,6 +74,7 @@ def probe(path: str) -> Probe:
     """
     with opened(path) as (container, stream):
         table = read_packets(path, container, stream)
+        has_audio = bool(container.streams.audio)
     ticks = tuple(table.shown) if table.tells_frames else _decoded_ticks(table)
     if isinstance(ticks, int):
         seconds = tuple(float(i / table.rate) for i in range(ticks))
@@ -92,6 +93,7 @@ def probe(path: str) -> Probe:
         codec=table.codec,
         rotation=turn.rotation,
         identity=table.identity,
+        has_audio=has_audio,
     )
     known = None if isinstance(ticks, int) else ticks
     return Probe(timeline, turn, known, table.tells_frames, table.dependencies)

@@ -253,6 +253,7 @@ def clip_row(clip: PreparedClip, status: Status, **extra: Any) -> Prediction:
         frame_indices=clip.frame_indices,
         timestamps_s=clip.timestamps_s,
         frames_wanted=clip.frames_wanted,
+        audio=clip.audio,
         **extra,
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from vbench.errors import VbenchError
 from vbench.loop.plan import FileWork, TextWork, Work
 from vbench.loop.sources import Frame, FrameRecall, Source
 from vbench.loop.strips import evenly, thumbnail, write_strip
-from vbench.loop.views import RawFrames, make_views, time_clip
+from vbench.loop.views import RawFrames, ReadAudio, hear, make_views, time_clip
 from vbench.protocols import ClipPreprocess, ClipTiming, Preprocess, TwoStepPreprocess
 from vbench.records import Clip, Request, Status
 
@@ -46,6 +46,7 @@ class PreparedClip:
     """When its frames were taken; for a language model's processor only."""
     inputs: Mapping[str, Any] | None = None
     """What that processor made of them."""
+    audio: Literal["", "unused", "heard"] = ""
 
 
 @dataclass
@@ -80,6 +81,7 @@ class WorkDataset(Dataset[Prepared]):
         preprocess: The model's own; None for a model that sees no frames.
         strips: Where to leave a JPEG strip of each clip's frames; None for nowhere.
         recall: Knows embeddings of single frames; None: all are encoded.
+        read_audio: Decodes the sound of a span, for a language model that listens; None: none does.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class WorkDataset(Dataset[Prepared]):
         preprocess: Preprocess | ClipPreprocess | None,
         strips: Path | None,
         recall: FrameRecall | None = None,
+        read_audio: ReadAudio | None = None,
     ) -> None:
         self.work = work
         self.open_source = open_source
@@ -97,6 +100,7 @@ class WorkDataset(Dataset[Prepared]):
         self.preprocess = preprocess
         self.strips = strips
         self.recall = recall
+        self.read_audio = read_audio
 
     def __len__(self) -> int:
         return len(self.work)
@@ -113,6 +117,8 @@ class WorkDataset(Dataset[Prepared]):
             self._prepare(work, file, RawFrames())
             make_views(_alive(clips), file.pixels, self.preprocess)
             file.pixels = None
+            if self.read_audio is not None:
+                hear(_alive(clips), self.read_audio)
         elif self.preprocess is not None and clips:
             self._prepare(work, file, self.preprocess)
         return file
@@ -154,6 +160,7 @@ class WorkDataset(Dataset[Prepared]):
         clip.frame_indices = picked.indices
         clip.timestamps_s = picked.timestamps_s
         clip.frames_wanted = picked.wanted
+        clip.audio = "unused" if source.timeline.has_audio else ""
         if isinstance(self.preprocess, ClipPreprocess):
             time_clip(source, clip)
 

@@ -19,6 +19,7 @@ from vbench.loop.predict import Predictor, predict
 from vbench.loop.recall import CachedFrames, Recall, keys_of
 from vbench.loop.settings import LoaderSettings
 from vbench.loop.sources import Source
+from vbench.loop.views import ReadAudio
 from vbench.loop.writer import PredictionWriter, Progress, Store
 from vbench.records import Prediction
 
@@ -40,6 +41,8 @@ class Job:
     on_error: Literal["record", "fail"] = "record"
     strips: Path | None = None
     """Where frame strips are left, if anybody shows them."""
+    read_audio: ReadAudio | None = None
+    """Decodes sound; for a model that needs it."""
 
     def work(self, done: Collection[str]) -> list[Work]:
         """Returns what is left to do.
@@ -79,7 +82,15 @@ class Job:
         """
         preprocess = getattr(self.model, "preprocess", None)
         frames = CachedFrames(self.cache, self.plan.frame_base) if self.plan.frame_base else None
-        dataset = WorkDataset(work, self.open_source, self.sampler, preprocess, self.strips, frames)
+        dataset = WorkDataset(
+            work,
+            self.open_source,
+            self.sampler,
+            preprocess,
+            self.strips,
+            frames,
+            self.read_audio if "audio" in getattr(self.model, "needs", ()) else None,
+        )
         loader = Loader(
             dataset,
             self.loader.batch_size,

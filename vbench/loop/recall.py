@@ -14,7 +14,7 @@ from vbench.loop.keys import Address
 from vbench.loop.plan import Plan, TextWork, Work
 from vbench.records import Clip, Prediction, Reply, Request
 
-_FACTS = ("frame_indices", "timestamps_s", "frames_wanted", "truncated", "score")
+_FACTS = ("frame_indices", "timestamps_s", "frames_wanted", "truncated", "audio", "score")
 """What a row says beside its embedding that belongs to the answer, not to where the file lies."""
 
 

@@ -68,6 +68,11 @@ class Timeline(Protocol):
         """When the last frame stops being shown."""
         ...
 
+    @property
+    def has_audio(self) -> bool:
+        """Whether the file has sound as well."""
+        ...
+
 
 class Source(Protocol):
     """An opened video file or folder of frames."""

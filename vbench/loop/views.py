@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,10 @@ from vbench.protocols import ClipPreprocess, ClipTiming
 
 if TYPE_CHECKING:
     from vbench.loop.data import PreparedClip
+
+
+ReadAudio = Callable[[str, float, float | None], np.ndarray]
+"""Path, start and end in seconds → (n,) float32, mono, 16 kHz; empty where there is no sound."""
 
 
 class RawFrames:
@@ -68,3 +72,21 @@ def make_views(
         except Exception as error:
             clip.status = "model_error"
             clip.reason = " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def hear(clips: Iterable[PreparedClip], read_audio: ReadAudio) -> None:
+    """Adds each clip's sound to the inputs of its view, as `audio`; what fails is told of the clip.
+
+    Args:
+        clips: Their views are made.
+        read_audio: Decodes the sound of a span.
+    """
+    for clip in clips:
+        try:
+            sound = read_audio(clip.clip.path, clip.clip.start_s, clip.clip.end_s)
+        except Exception as error:
+            clip.status = "decode_error"
+            clip.reason = " ".join(f"sound: {error}".split())
+            continue
+        clip.inputs = {**(clip.inputs or {}), "audio": sound}
+        clip.audio = "heard" if len(sound) else ""

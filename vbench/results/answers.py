@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -161,6 +162,15 @@ class Tally:
                     own = replace(row, video_id=clip.video_id, path=clip.path)
                     found[row.key, clip.path] = own
         return list(found.values())
+
+    def audio(self) -> dict[str, dict[str, int]]:
+        """Returns how many clips have sound that was `heard` or `unused`; nothing where none has.
+
+        For summary.json: a model that hears nothing is asked about films with sound.
+        """
+        clips = [row for row in self.rows.values() if row.kind == "clip" and row.status == "ok"]
+        counts = Counter[str](row.audio for row in clips if row.audio)
+        return {"audio": {"clips": len(clips), **counts}} if counts else {}
 
     def _score(self, sample: Sample, requests: Sequence[Request]) -> Score | None:
         answers = self._answers(requests)

@@ -219,8 +219,16 @@ def run_notes(runs: Sequence[RunSummary]) -> list[str]:
             trouble = f", {failed} failures recorded" if failed else ""
             share = _share(coverage["answered"], n)
             notes.append(f"{run.label}: {share} of {n} samples answered{trouble}")
-        notes += _observed(run)
+        notes += [*_observed(run), *_unheard(run)]
     return notes
+
+
+def _unheard(run: RunSummary) -> list[str]:
+    """Returns a line if there was sound that the model was not given."""
+    audio = run.summary.get("audio", {})
+    if not audio.get("unused"):
+        return []
+    return [f"{run.label}: {audio['unused']} of {audio['clips']} clips have sound, not heard"]
 
 
 def _observed(run: RunSummary) -> list[str]:

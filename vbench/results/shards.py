@@ -47,6 +47,7 @@ PREDICTION_SCHEMA = pa.schema(
         ("frames_wanted", pa.int32()),
         ("truncated", pa.bool_()),
         ("reply", REPLY),
+        ("audio", pa.string()),
     ]
 )
 
@@ -87,6 +88,7 @@ def read_shard(shard: Path, only: pc.Expression | None = None) -> Iterator[Predi
     for i, row in enumerate(table.drop_columns(["embedding"]).to_pylist()):
         row["frame_indices"] = tuple(row["frame_indices"])
         row["timestamps_s"] = tuple(row["timestamps_s"])
+        row["audio"] = row["audio"] or ""  # shards of earlier versions have none
         if row["reply"] is not None:
             row["reply"] = _reply(row)
         vector = flat[bounds[i] : bounds[i + 1]].astype(np.float32)
