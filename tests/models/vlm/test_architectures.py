@@ -234,20 +234,3 @@ def test_times_are_those_of_the_clip_at_a_varying_frame_rate(
     assert "0:00:02 [H:MM:SS] video" in told
     made = load("qwen2_5_vl")._clips.view(frames(4), timing)["tensors"]
     assert made["second_per_grid_ts"].tolist() == pytest.approx([2 * 2.4 / 4])  # two frames each
-
-
-@pytest.mark.parametrize("name", ["qwen2_5_vl", "qwen3_vl", "smolvlm"])
-def test_a_half_precision_default_changes_no_position(
-    name: str, checkpoint: Callable[[str], Path]
-) -> None:
-    """Lightning makes bfloat16 the type of new tensors under bf16-true."""
-    model = HfVideoLanguageModel(str(checkpoint(name)), precision="bf16-true")
-    work = [(view(model), [scored(TOLD, "Yes", "No")])]
-    expected = model.answer(work)[0][0]
-    torch.set_default_dtype(torch.bfloat16)
-    try:
-        found = model.answer(work)[0][0]
-    finally:
-        torch.set_default_dtype(torch.float32)
-    assert found.log_probs == expected.log_probs
-    assert found.dtype == "bfloat16"
