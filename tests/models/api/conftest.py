@@ -53,6 +53,22 @@ def key(monkeypatch: pytest.MonkeyPatch, chat: ModuleType) -> str:
     return str(chat.KEY)
 
 
+@pytest.fixture(scope="session")
+def one_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reading all of the world's authorities takes a client longer than its whole test."""
+    import certifi
+
+    end = "-----END CERTIFICATE-----\n"
+    file = tmp_path_factory.mktemp("certificates") / "one.pem"
+    file.write_text(certifi.contents().partition(end)[0] + end)
+    return file
+
+
+@pytest.fixture(autouse=True)
+def quick_clients(one_certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(one_certificate))
+
+
 @pytest.fixture
 def frames() -> list[np.ndarray]:
     ramp = np.linspace(0, 255, 64, dtype=np.uint8)
