@@ -78,3 +78,20 @@ def test_the_digest_knows_the_numbers_and_not_the_path(tmp_path: Path) -> None:
     third = NativeSampler(checkpoint=write(tmp_path / "c", {**settings, "fps": 2}))
     assert first.digest() == second.digest()
     assert third.digest() != first.digest()
+
+
+def test_settings_of_a_hub_repository_come_from_its_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    repository, commit = tmp_path / "models--owner--tiny", "a" * 40
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text(commit)
+    (repository / "snapshots").mkdir()
+    write(repository / "snapshots" / commit, {"video_processor_type": "X", "num_frames": 5})
+    assert NativeSampler(checkpoint="owner/tiny")(span(10)) == [0, 2, 4, 6, 8]
+    with pytest.raises(ModelError):
+        NativeSampler(checkpoint="owner/other")

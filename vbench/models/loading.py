@@ -25,6 +25,8 @@ _FILES = {
     "config": "it must hold a config.json that names a model_type of transformers",
     "weights": "it must hold a whole config.json and model.safetensors (or pytorch_model.bin)",
     "tokenizer": "it must hold tokenizer.json (or vocab.json with merges.txt, or spiece.model)",
+    "processor": "it must hold processor_config.json (or preprocessor_config.json and "
+    "video_preprocessor_config.json) beside its tokenizer",
     "image processor": "it must hold preprocessor_config.json (or processor_config.json)",
     "weight file": "give a state dict or a training checkpoint of open_clip (.pt, .pth, .bin, "
     ".safetensors), made for this arch; a TorchScript archive must be converted first",

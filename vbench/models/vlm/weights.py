@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -29,7 +29,6 @@ class Loading:
     adapter: str | None = None
     """Folder or hub id of a PEFT adapter."""
     remote_code: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -118,7 +117,6 @@ def load_weights(checkpoint: Checkpoint, how: Loading) -> nn.Module:
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # reported below, by name and shape
             **{name: value for name, value in placed.items() if value is not None},
-            **{"attn_implementation": "sdpa", **how.options},
             **checkpoint.load_options(),
         )
     check_keys(
