@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 from vbench import __version__
 from vbench.errors import ConfigError, VbenchError, did_you_mean
 from vbench.flags import expand_one, unknown
-from vbench.run_commands import PAPER_TABLES, diff, show, status, table
+from vbench.run_commands import (
+    PAPER_TABLES,
+    diff,
+    export,
+    import_,
+    sheet,
+    show,
+    status,
+    table,
+)
 from vbench.usage import OVERVIEW, PLAN, SCORE, describe
 
 if TYPE_CHECKING:
@@ -206,8 +215,11 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "plan": _plan,
     "table": table,
     "show": show,
+    "sheet": sheet,
     "diff": diff,
     "status": status,
+    "export": export,
+    "import": import_,
 }
 
 

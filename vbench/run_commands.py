@@ -1,8 +1,9 @@
-"""The commands that take run folders and flags: `vbench table | show | diff | status`."""
+"""The commands that take run folders and flags: `table`, `show`, `sheet`, `diff`, …"""
 
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from vbench.errors import ConfigError, did_you_mean
 from vbench.flags import expand, expand_one, number, parse
@@ -10,12 +11,19 @@ from vbench.usage import INSPECTING
 
 FORMATS = ("terminal", "markdown", "latex", "csv", "html")
 
-PAPER_TABLES = ("velociti/table1", "velociti/table2", "velociti/table3")
+PAPER_TABLES = (
+    "velociti/table1", "velociti/table2", "velociti/table3",
+    "videobench/table1", "videobench/table2", "videobench/table3", "videobench/table3e",
+    "videobench/figure2", "videobench/figure4", "videobench/figure5", "videobench/figure7",
+    "videobench/figure8",
+)  # fmt: skip
+"""Tables and figures of papers that `vbench table` prints with ours in them."""
 
 
 def table(words: list[str]) -> int:
     """Does `vbench table`."""
-    paths, given = _inspecting("table", words, {"--format": True})
+    known = {"--format": True, "--out": True, "--models": True}
+    paths, given = _inspecting("table", words, known)
     form = given.get("--format", "terminal")
     if form not in FORMATS:
         raise ConfigError(
@@ -24,8 +32,68 @@ def table(words: list[str]) -> int:
     if paths:
         from vbench.table import print_tables
 
-        paper = paths.pop(0) if paths[0] in PAPER_TABLES else None
-        print_tables([path for word in paths for path in expand(word)], form, paper)
+        paper = paths.pop(0) if _is_paper(paths[0]) else None
+        found = [path for word in paths for path in expand(word)]
+        print_tables(found, form, paper, given.get("--out"), given.get("--models"))
+    return 0
+
+
+def _is_paper(word: str) -> bool:
+    """Says whether a word names a paper's table, not a run.
+
+    Raises:
+        ConfigError: It is no run, and nearly such a name.
+    """
+    if word in PAPER_TABLES:
+        return True
+    paper = word.partition("/")[0] in {name.partition("/")[0] for name in PAPER_TABLES}
+    if paper and word.count("/") == 1 and not Path(word).exists():
+        raise ConfigError(
+            f"there is no table '{word}'", where="vbench table",
+            mend=did_you_mean(word, PAPER_TABLES),
+        )  # fmt: skip
+    return False
+
+
+def sheet(words: list[str]) -> int:
+    """Does `vbench sheet`."""
+    paths, given = _inspecting("sheet", words, {"--sample": True, "--out": True})
+    if paths:
+        from vbench.sheet import write_sheet
+
+        found = [path for word in paths for path in expand(word)]
+        names = [name for name in given.get("--sample", "").split(",") if name]
+        sys.stdout.write(f"{write_sheet(found, names, given.get('--out', 'sheet.html'))}\n")
+    return 0
+
+
+def export(words: list[str]) -> int:
+    """Does `vbench export`."""
+    paths, given = _inspecting("export", words, {"--format": True, "--out": True})
+    if paths:
+        from vbench.export import export_run
+
+        form = given.get("--format", "videobench")
+        if form != "videobench":
+            raise ConfigError(
+                f"there is no format '{form}'", where="--format", mend="use videobench"
+            )
+        for word in paths:
+            for path in expand(word):
+                sys.stdout.write(f"{export_run(path, given.get('--out'))}\n")
+    return 0
+
+
+def import_(words: list[str]) -> int:
+    """Does `vbench import`."""
+    known = {"--out": True, "--name": True, "--reader": True}
+    names, given = _inspecting("import", words, known, 2)
+    if names:
+        from vbench.importing import import_results
+
+        options = {flag.lstrip("-"): value for flag, value in given.items()}
+        for folder in import_results(names[0], names[1], **options):
+            sys.stdout.write(f"{folder}\n")
     return 0
 
 

@@ -3,47 +3,73 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from vbench.results.census import census
+from vbench.results.drawing import Drawing, save_drawing
 from vbench.results.layouts import RunSummary, tables
 from vbench.results.reproduction import LAYOUTS, reproduction
 from vbench.results.rivals import Rival
 from vbench.results.run import Run, load_run, metric_mark
 from vbench.results.tables import Table, to_csv, to_html, to_latex, to_markdown, to_terminal
+from vbench.results.videobench.catalogue import drawing, read_models
+from vbench.results.videobench.ours import Ours
 
 _WRITERS = {"markdown": to_markdown, "latex": to_latex, "csv": to_csv, "html": to_html}
 
 
-def print_tables(paths: Sequence[str], form: str = "terminal", paper: str | None = None) -> None:
+def print_tables(
+    paths: Sequence[str],
+    form: str = "terminal",
+    paper: str | None = None,
+    out: str | None = None,
+    models: str | None = None,
+) -> None:
     """Prints every table that the runs can fill, or one paper's with ours beside it.
 
     Args:
         paths: Run folders.
         form: `terminal`, `markdown`, `latex`, `csv` or `html`.
         paper: `velociti/table3`: its printed values, with the runs'. None: our own tables.
+        out: A folder that gets each table, and a figure's pictures, as files; None: none.
+        models: What is known of models, in the columns of Video-Bench's Table 1.
 
     Raises:
-        RunError: A folder is no finished run.
+        RunError: A folder is no finished run, or `out` cannot be written.
+        DataError: The file of models cannot be read.
     """
     runs = [load_run(path) for path in paths]
-    names = _short_names(runs)
+    names = short_names(runs)
     shown = [
         RunSummary(name, r.summary, r.config["limit"], metric_mark(r.config))
         for name, r in zip(names, runs, strict=True)
     ]
-    if paper is not None and paper in LAYOUTS:
-        rivals = [Rival(run, of) for run, of in zip(runs, shown, strict=True)]
-        _print(reproduction(paper, rivals), form)
-        return
+    for name, drawn in _drawings(paper, runs, shown, models).items():
+        _print(drawn.table, form)
+        if out is not None:
+            for file in save_drawing(drawn, Path(out), name):
+                sys.stderr.write(f"vbench: {file}\n")
+
+
+def _drawings(
+    paper: str | None, runs: Sequence[Run], shown: Sequence[RunSummary], models: str | None
+) -> dict[str, Drawing]:
+    """Returns what is to be printed, by file name."""
     if paper is not None:
-        _print(census(runs), form)
-        return
+        family, _, name = paper.partition("/")
+        file = paper.replace("/", "_")
+        if family == "videobench":
+            ours = [Ours(run, of) for run, of in zip(runs, shown, strict=True)]
+            return {file: drawing(name, ours, read_models(models))}
+        if paper in LAYOUTS:
+            rivals = [Rival(run, of) for run, of in zip(runs, shown, strict=True)]
+            return {file: Drawing(reproduction(paper, rivals))}
+        return {file: Drawing(census(runs))}
     found = tables(shown)
-    for name, table in found.items():
-        if name == "tests" and len(found) > 1:
-            continue  # the same numbers as in the paper's tables
-        _print(table, form)
+    if len(found) > 1:
+        del found["tests"]  # the same numbers as in the paper's tables
+    return {name: Drawing(table) for name, table in found.items()}
 
 
 def _print(table: Table, form: str) -> None:
@@ -57,15 +83,28 @@ def _print(table: Table, form: str) -> None:
         sys.stdout.write(_WRITERS[form](table) + "\n")
 
 
-def _short_names(runs: Sequence[Run]) -> list[str]:
-    """Names runs by entry or model, and by sampler and run folder where that is not enough."""
+def short_names(runs: Sequence[Run]) -> list[str]:
+    """Names runs by entry or model, and by what else differs where that is not enough.
+
+    Args:
+        runs: The runs of one table.
+    """
     choices = [run.config["command"]["choices"] for run in runs]
     ways = (
         [of.get("entry", of["model"]) for of in choices],
         [of["model"] for of in choices],
-        [f"{of['model']} {of['sampler']}" for of in choices],
+        [f"{of['model']}{_difference(of, choices)}" for of in choices],
         [f"{of['model']} {run.path.name}" for of, run in zip(choices, runs, strict=True)],
     )
     return next(
         (names for names in ways if len(set(names)) == len(names)), [str(r.path) for r in runs]
     )
+
+
+def _difference(own: Mapping[str, str], all_choices: Sequence[Mapping[str, str]]) -> str:
+    """Returns the words of a command in which not all commands agree."""
+    told = ""
+    for group in ("sampler", "visual", "scorer", "prompt", "generation", "dataset"):
+        if len({of.get(group) for of in all_choices}) > 1 and own.get(group):
+            told += f" {own[group]}" if group == "sampler" else f" {group}={own[group]}"
+    return told

@@ -93,10 +93,15 @@ Exit codes: 0 nothing is wrong, 3 problems found, 1 the doctor itself failed.
 
 INSPECTING = {
     "table": """\
-vbench table [PAPER] RUN… [--format terminal|markdown|latex|csv|html]
+vbench table [PAPER] RUN… [--format terminal|markdown|latex|csv|html] [--out FOLDER]
 
 RUN is the folder of a finished run, or a pattern in quotes: 'outputs/runs/*/*/*'.
-PAPER, velociti/table1 to table3: print the paper's values beside the runs'.
+PAPER: print the paper's values, beside those of the runs if there are any:
+  velociti/table1 to table3
+  videobench/table1, table2, table3, table3e, figure2, figure4, figure5, figure7, figure8
+--out: also write files: Markdown, LaTeX, CSV, HTML, and of a figure PNG and SVG.
+--models FILE: parts and training sizes of your models for videobench/figure7 and 8, a
+CSV file in the columns of videobench/table1.
 """,
     "show": """\
 vbench show RUN SAMPLE [--json]
@@ -104,6 +109,26 @@ vbench show RUN SAMPLE [--json]
 SAMPLE is test/sample_id, a sample_id, or the beginning of either if only one
 sample begins so. The run may still go on. A name that begins with a dash goes
 after --.
+""",
+    "sheet": """\
+vbench sheet RUN… [--sample ID,ID…] [--out sheet.html]
+
+One HTML page: question, options, the frames the model saw where they are kept, and what
+each run answered, how that was read and whether it is right. Without --sample: of each
+test the first sample that the runs do not agree on.
+""",
+    "export": """\
+vbench export RUN… [--format videobench] [--out FOLDER]
+
+Video-Bench's files of a run: {dataset}_eval.json, Video-Bench-Input.json, result.csv.
+Without --out: into the run's own folder, export/.
+""",
+    "import": """\
+vbench import lmms-eval|vlmevalkit FILE|FOLDER [--out FOLDER] [--name MODEL] [--reader rules]
+
+Makes run folders of another harness's results, so that table, show, diff and sheet work
+on them. lmms-eval: *_samples_<task>.jsonl; vlmevalkit: <model>_<dataset>.xlsx|tsv|json.
+Multiple-choice and yes/no questions only; answers are read again from what the model wrote.
 """,
     "diff": """\
 vbench diff RUN RUN [--limit=20] [--tolerance=1e-5] [--json]

@@ -47,6 +47,7 @@ def sample(folder: Path, name: str) -> dict[str, Any]:
         **{key: row[key] for key in ("test", "sample_id", "kind", "cluster", "question")},
         "groups": dict(row["groups"]),
         "texts": row["texts"],
+        "letters": row["letters"] or [],
         "target": row["target"],
         "outcome": graded.get("outcome"),
         "status": status,

@@ -27,6 +27,7 @@ SAMPLE_SCHEMA = pa.schema(
         ("cluster", pa.string()),
         ("question", pa.string()),
         ("texts", pa.list_(pa.string())),
+        ("letters", pa.list_(pa.string())),  # what the dataset calls each text; none: A, B, C, …
         ("target", pa.string()),
         ("groups", pa.map_(pa.string(), pa.string())),
         (
@@ -104,6 +105,7 @@ def _row(
         "cluster": sample.cluster,
         "question": sample.question,
         "texts": list(sample.texts),
+        "letters": list(sample.letters),
         "target": None if sample.target is None else str(sample.target),
         "groups": list(sample.groups.items()),
         "clips": [

@@ -234,7 +234,7 @@ def check_same(path: Path, known: Mapping[str, object], wanted: Mapping[str, obj
 _OURS = (
     "config.yaml", "environment.json", "status.json", "status", "cache.json", "samples.parquet",
     "records.parquet", "summary.json", "report.html", "predictions", "tables", "frames", "wandb",
-    ".hydra",
+    "export", ".hydra",
 )  # fmt: skip
 
 

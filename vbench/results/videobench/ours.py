@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from vbench.metrics.videobench import FINAL, LEGACY, LEVELS
 from vbench.results.layouts import RunSummary
 from vbench.results.run import Run
-from vbench.results.videobench.printed import DATASETS
 
 Estimate = Mapping[str, Any]
 """An entry of summary.json's tests; see `statistics.Estimate`."""
@@ -101,44 +99,9 @@ def notes(runs: Sequence[Ours]) -> list[str]:
             found.append(f"{run.label}: partial scores, without {', '.join(missing)}")
         if not any(level in _PARTIAL.sub("", name) for name in run.tests for level in LEVELS):
             found.append(f"{run.label}: no levels and no final score: use metric=videobench")
-        found += audio_notes(run)
     if any(not run.is_released for run in runs):
         found.append(
             "other questions than the paper's: compare ours with their chance and with one "
             "another, not with printed columns"
         )
     return found
-
-
-def audio_notes(run: Ours, files: int = 2) -> list[str]:
-    """Says which datasets' clips have a sound track, of which no model was given anything.
-
-    Args:
-        run: A finished run.
-        files: How many files of each dataset are looked at; those that are not there are not.
-    """
-    if run.choices.get("visual") == "none":
-        return []
-    paths: dict[str, list[str]] = {}
-    for test, own in zip(run.run.records["test"], run.run.records["clip_paths"], strict=True):
-        found = paths.setdefault(test, [])
-        for path in own:
-            if len(found) < files and path not in found and Path(path).is_file():
-                found.append(path)
-    heard = [test for test in DATASETS if any(map(has_audio, paths.get(test, [])))]
-    if not heard:
-        return []
-    looked = f"{files} files of each looked at"
-    return [f"{run.label}: audio was not given to the model; clips of {', '.join(heard)} carry it "
-            f"({looked})"]  # fmt: skip
-
-
-def has_audio(path: str) -> bool:
-    """Says whether a video file carries an audio stream; a damaged file says no."""
-    import av
-
-    try:
-        with av.open(path) as container:
-            return bool(container.streams.audio)
-    except (av.FFmpegError, OSError, ValueError):
-        return False

@@ -76,6 +76,7 @@ def level_table(runs: Sequence[Ours]) -> Table:
         ]
     title = f"Video-Bench, Table 3 (E), printed ({SOURCE}) and ours: accuracy in %"
     told = (PLACES, *(_OUR_NOTES if runs else ()), *notes(runs))
+    told += tuple(run_notes([run.shown for run in runs]))
     return Table(title, "Level", columns_of(gpt, runs), tuple(lines), told)
 
 

@@ -1,0 +1,1 @@
+"""Results that leave for other toolkits, or come from them."""
