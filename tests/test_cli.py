@@ -31,7 +31,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[DictConfig]:
     """Stands in for the evaluation; what would have run is in the list."""
     configs: list[DictConfig] = []
 
-    def run(config: DictConfig) -> int:
+    def run(config: DictConfig, together: object = None) -> int:
         configs.append(config)
         if "buggy" in str(config.run_dir):
             raise KeyError("a bug")
@@ -235,7 +235,7 @@ def test_a_job_runs_under_its_own_command(
     # Lightning starts further ranks by running sys.argv again, and leaves their addresses behind.
     seen: list[list[str]] = []
 
-    def run(config: DictConfig) -> int:
+    def run(config: DictConfig, together: object = None) -> int:
         assert "WORLD_SIZE" not in os.environ
         os.environ["WORLD_SIZE"] = "2"
         seen.append(sys.argv[1:])

@@ -31,6 +31,8 @@ from vbench.usage import OVERVIEW, PLAN, SCORE, describe
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+    from vbench.results.run import Run
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command.
@@ -93,12 +95,19 @@ def _evaluate(words: list[str]) -> int:
         return _run(compose(overrides))
     folders: list[str] = []
 
-    def evaluate(config: DictConfig) -> int:
-        code = _run_and_report(config)
-        folders.append(config.run_dir)
-        return code
+    def prepare(configs: Sequence[DictConfig]) -> Callable[[DictConfig], int]:
+        from vbench.together import Together
 
-    code = sweep(swept, evaluate)
+        together = Together(configs)
+
+        def evaluate(config: DictConfig) -> int:
+            code = _run_and_report(config, together.run)
+            folders.append(config.run_dir)
+            return code
+
+        return evaluate
+
+    code = sweep(swept, prepare)
     done = [folder for folder in folders if Path(folder, "summary.json").is_file()]
     if len(done) > 1:
         from vbench.table import print_tables
@@ -108,10 +117,11 @@ def _evaluate(words: list[str]) -> int:
     return code
 
 
-def _run(config: DictConfig) -> int:
-    from vbench.evaluation import run
+def _run(config: DictConfig, run: Callable[[DictConfig], Run | None] | None = None) -> int:
+    """Evaluates one config and prints its tables; `run` does so beside other jobs of a sweep."""
+    from vbench import evaluation
 
-    finished = run(config)
+    finished = (run or evaluation.run)(config)
     if finished is None:  # a further rank of a run on many devices
         return 0
     from vbench.table import print_tables
@@ -121,9 +131,9 @@ def _run(config: DictConfig) -> int:
     return finished.exit_code
 
 
-def _run_and_report(config: DictConfig) -> int:
+def _run_and_report(config: DictConfig, run: Callable[[DictConfig], Run | None]) -> int:
     try:
-        return _run(config)
+        return _run(config, run)
     except Exception as error:
         return _report(error)
 

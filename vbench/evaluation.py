@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vbench.checks import check_metric, check_pairing
 from vbench.errors import RunError
-from vbench.records import Outcome, Request, Sample, Score
+from vbench.records import Clip, Outcome, Request, Sample, Score
 from vbench.results.mirror import Mirror, NoMirror
 from vbench.results.run import Run, load_run, metric_mark
 from vbench.results.text import visible
@@ -82,13 +82,26 @@ def run(config: DictConfig) -> Run | None:
     return run_parts(Parts.build(config), config)
 
 
-def run_parts(parts: Parts, config: DictConfig, *, ask: bool = True) -> Run | None:
+@dataclass(frozen=True)
+class Share:
+    """What a job of a sweep does for the others: who opens a file first decodes for all."""
+
+    wishes: Mapping[str, Sequence[tuple[Clip, Any]]]
+    """By path: every clip of it with a sampler, of any job."""
+    frame_gb: float
+    """Decoded frames that are kept."""
+
+
+def run_parts(
+    parts: Parts, config: DictConfig, *, ask: bool = True, share: Share | None = None
+) -> Run | None:
     """Runs a command whose parts are built (see `evaluate`).
 
     Args:
         parts: From `Parts.build`.
         config: What they were built from.
         ask: False: what is not answered stays so; the model is left alone.
+        share: What other jobs of the same sweep want; None: it is alone.
     """
     from vbench.loop.predict import make_trainer
     from vbench.results.answers import Tally
@@ -100,7 +113,8 @@ def run_parts(parts: Parts, config: DictConfig, *, ask: bool = True) -> Run | No
     trainer = make_trainer(parts.trainer)
     path = run_path(config)
     folder = RunFolder(path, (config.shard, config.shards))
-    job = _job(parts, config, trainer, [r for _, requests in asked for r in requests], folder)
+    requests = [request for _, of_sample in asked for request in of_sample]
+    job = _job(parts, config, trainer, requests, folder, share)
     first = trainer.is_global_zero
     if first:
         open_run(path, plain(config), identity, fresh=config.fresh)
@@ -168,7 +182,12 @@ def embedding_cache(parts: Parts, config: DictConfig) -> EmbeddingCache:
 
 
 def _job(
-    parts: Parts, config: DictConfig, trainer: Any, requests: Sequence[Request], folder: RunFolder
+    parts: Parts,
+    config: DictConfig,
+    trainer: Any,
+    requests: Sequence[Request],
+    folder: RunFolder,
+    share: Share | None,
 ) -> Job:
     from vbench.frames.audio import read_audio
     from vbench.frames.cache import FrameCache, Opener
@@ -178,7 +197,8 @@ def _job(
     loader, cache = parts.loader, embedding_cache(parts, config)
     precision = parts.trainer.precision
     plan = plan_for(parts.model, requests, parts.sampler, precision, cache.file_hash)
-    frames = FrameCache(cache.path.with_name("frames"), int(loader.frame_cache_gb * 1e9))
+    kept_gb = max(loader.frame_cache_gb, share.frame_gb if share else 0.0)
+    frames = FrameCache(cache.path.with_name("frames"), int(kept_gb * 1e9))
     return Job(
         plan=plan,
         model=parts.model,
@@ -188,8 +208,9 @@ def _job(
         precision=precision,
         open_source=Opener(
             loader.decode == "planned",
-            frames if loader.frame_cache_gb else None,
+            frames if kept_gb else None,
             {path: file.fingerprint for path, file in plan.files.items()},
+            share.wishes if share else None,
         ),
         cache=cache,
         shard=config.shard,

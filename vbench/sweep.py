@@ -20,14 +20,18 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 
-def sweep(overrides: Sequence[str], run: Callable[[DictConfig], int]) -> int:
+Run = Callable[["DictConfig"], int]
+"""Evaluates one config and returns its exit code; raises nothing of class Exception."""
+
+
+def sweep(overrides: Sequence[str], prepare: Callable[[Sequence[DictConfig]], Run]) -> int:
     """Runs every job of a sweep, the failing ones included.
 
     All jobs are composed and checked before the first one runs.
 
     Args:
         overrides: From `composition.sweep_overrides`.
-        run: Evaluates one config and returns its exit code; raises nothing of class Exception.
+        prepare: Is shown all jobs, and returns what runs one.
 
     Returns:
         0 if every job is done, 1 if one failed, else 3 if one is done with failures recorded.
@@ -40,6 +44,7 @@ def sweep(overrides: Sequence[str], run: Callable[[DictConfig], int]) -> int:
     _check_folders(configs)
     folder = Path(configs[0].paths.outputs, "sweeps", _name(configs))
     said = [" ".join(text.lstrip("+") for text in job) or "defaults" for job in each]
+    run = prepare(configs)
 
     def evaluate(config: DictConfig, number: int) -> int:
         if config.run_dir is None:

@@ -12,7 +12,8 @@ import pytest
 from vbench.errors import DecodeError
 from vbench.frames.cache import CachedSource, FrameCache, Opener
 from vbench.frames.source import Frame, Source
-from vbench.frames.timeline import Timeline
+from vbench.frames.timeline import Span, Timeline
+from vbench.records import Clip
 
 
 class Numbered(Source):
@@ -132,3 +133,45 @@ def test_an_opener_crosses_to_workers(tmp_path: Path) -> None:
     assert (twin.planned, twin.contents) == (False, {"v.mp4": "aa"})
     with pytest.raises(DecodeError):
         twin(str(tmp_path / "v.mp4"))
+
+
+class Every:
+    """A sampler of every so many frames."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def __call__(self, span: Span) -> list[int]:
+        return list(range(0, len(span.timestamps_s), self.step))
+
+    def frames_wanted(self, span: Span) -> int:
+        return len(self(span))
+
+
+class Rotten(Numbered):
+    """Frame 12 cannot be decoded."""
+
+    def frames(self, indices: Collection[int]) -> Iterator[Frame]:
+        for frame in super().frames(indices):
+            if frame.index == 12:
+                raise DecodeError("a frame is rotten", where="v.mp4")
+            yield frame
+
+
+def test_the_first_pass_decodes_what_others_will_want(cache: FrameCache) -> None:
+    source = Numbered()
+    wished = [(Clip("v", "v.mp4"), Every(6)), (Clip("v", "v.mp4", 1.0, 2.0), Every(5))]
+    shared = CachedSource(source, cache, "aa", wished)
+    assert values(shared, [3, 4]) == expected(3, 4)
+    assert source.passes == [[0, 3, 4, 6, 10, 12, 15, 18]]
+    again = CachedSource(source, FrameCache(cache.root, 10**6), "aa", wished)
+    assert values(again, [0, 3, 6, 12, 15]) == expected(0, 3, 6, 12, 15)
+    assert len(source.passes) == 1
+
+
+def test_a_frame_that_only_others_want_spoils_nothing(cache: FrameCache) -> None:
+    wished = [(Clip("v", "v.mp4"), Every(6)), (Clip("v", "v.mp4", 9.0, 10.0), Every(1))]
+    shared = CachedSource(Rotten(), cache, "aa", wished)
+    assert values(shared, [3, 11, 13, 19]) == expected(3, 11, 13, 19)
+    with pytest.raises(DecodeError, match="rotten"):
+        values(CachedSource(Rotten(), cache, "bb", wished), [3, 12])

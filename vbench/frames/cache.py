@@ -11,14 +11,20 @@ import os
 import shutil
 import sys
 import uuid
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from heapq import merge
 from pathlib import Path
 
 import numpy as np
 
-from vbench.frames.source import Frame, Source, open_source
+from vbench.errors import DecodeError
+from vbench.frames.source import Frame, Sampler, Source, open_source
+from vbench.records import Clip
+
+Wish = tuple[Clip, Sampler]
+"""A clip with the sampler that some run will choose its frames with."""
 
 _KEEP = 0.9
 """Share of the limit that is left after something had to go."""
@@ -98,28 +104,64 @@ class CachedSource(Source):
         source: Decodes.
         cache: Remembers.
         content: Hash of the file's bytes.
+        wished: Clips and samplers of other runs that will want frames of this file. The first pass
+            over the file decodes them too, so that there is no second one.
     """
 
-    def __init__(self, source: Source, cache: FrameCache, content: str) -> None:
+    def __init__(
+        self, source: Source, cache: FrameCache, content: str, wished: Sequence[Wish] = ()
+    ) -> None:
         self.source = source
         self.timeline = source.timeline
         self.cache = cache
         self.content = content
+        self.wished = wished
 
     def frames(self, indices: Collection[int]) -> Iterator[Frame]:
         """Yields the frames, each once, in ascending order (see `Source.frames`)."""
-        wanted = sorted(self._checked(indices))
-        known = self.cache.known(self.content) & set(wanted)
-        decoded = iter(self.source.frames([index for index in wanted if index not in known]))
-        for index in wanted:
-            pixels = self.cache.get(self.content, index) if index in known else None
+        wanted = self._checked(indices)
+        known = self.cache.known(self.content)
+        both = merge(
+            self._stored(wanted & known),
+            self._decoded(wanted - known, known),
+            key=lambda frame: frame.index,
+        )
+        return (frame for frame in both if frame.index in wanted)
+
+    def _stored(self, wanted: Collection[int]) -> Iterator[Frame]:
+        for index in sorted(wanted):
+            pixels = self.cache.get(self.content, index)
             if pixels is not None:
                 yield Frame(index, self.timeline.timestamps_s[index], pixels)
-                continue
-            # A known frame that turns out damaged needs a pass of its own.
-            frame = next(iter(self.source.frames([index]))) if index in known else next(decoded)
-            self.cache.put(self.content, index, frame.pixels)
+            else:  # damaged: it needs a pass of its own
+                yield from self._kept([index])
+
+    def _decoded(self, wanted: set[int], known: set[int]) -> Iterator[Frame]:
+        """Yields wanted frames, and those of other runs that come along."""
+        also = self._others() - known if wanted else set()
+        last = -1
+        try:
+            for frame in self._kept(wanted | also):
+                last = frame.index
+                yield frame
+        except DecodeError:
+            if not also - wanted:
+                raise
+            # It may be another run's frame that is damaged: go on with our own only.
+            yield from self._kept({index for index in wanted if index > last})
+
+    def _kept(self, indices: Collection[int]) -> Iterator[Frame]:
+        for frame in self.source.frames(sorted(indices)):
+            self.cache.put(self.content, frame.index, frame.pixels)
             yield frame
+
+    def _others(self) -> set[int]:
+        """Returns the indices of frames that other runs will want."""
+        found: set[int] = set()
+        for clip, sampler in self.wished:
+            with suppress(DecodeError):  # a clip that another run cannot have is that run's matter
+                found.update(self.pick(clip, sampler).indices)
+        return found
 
 
 @dataclass(frozen=True)
@@ -130,11 +172,13 @@ class Opener:
         planned: See `vbench.frames.video.VideoFile`.
         cache: Remembers decoded frames; None: none are kept.
         contents: Hash of the bytes behind each path; files without one are not cached.
+        wishes: What other runs will show of each path; see `CachedSource`.
     """
 
     planned: bool = True
     cache: FrameCache | None = None
     contents: Mapping[str, str] | None = None
+    wishes: Mapping[str, Sequence[Wish]] | None = None
 
     def __call__(self, path: str) -> Source:
         """Opens a file or folder (see `open_source`)."""
@@ -142,4 +186,4 @@ class Opener:
         content = (self.contents or {}).get(path, "")
         if self.cache is None or not content.isalnum():
             return source
-        return CachedSource(source, self.cache, content)
+        return CachedSource(source, self.cache, content, (self.wishes or {}).get(path, ()))

@@ -59,6 +59,8 @@ class LoaderSettings:
     the same."""
     frame_cache_gb: float = 0.0
     """Decoded frames that are kept for other runs (paths.cache); 0: none."""
+    sweep_frames_gb: float = 20.0
+    """Decoded frames that the jobs of one sweep keep for one another; 0: each job decodes anew."""
     cache: bool = True
     """Whether embeddings are shared with other runs (paths.cache)."""
     cache_gb: float = 20.0
