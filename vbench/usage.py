@@ -18,16 +18,16 @@ vbench {__version__}: what do video-language models understand?
   vbench -m model=toy/clip,oracle/perfect             one evaluation per value
 
 Commands; `vbench COMMAND --help` says more
-  evaluate   compose a config, ask the model, score it (may be left out)
-  build      write the files of a dataset that vbench can generate
-  doctor     look for what is wrong with a dataset, before any model is asked
-  annotate   set up quality control or human evaluation, and read the answers
-  plan       say what an evaluation would do, decode and ask; loads no weights
-  score      read a run's stored answers with another scorer or metric
-  table      print finished runs as tables, or a paper's table with them in it
-  show       everything that is stored about one sample
-  diff       why two runs give different numbers
-  status     how far runs and sweeps are, and how to go on
+  evaluate       compose a config, ask the model, score it (may be left out)
+  build          write the files of a dataset that vbench can generate
+  doctor, plan   what is wrong with a dataset; what an evaluation would do
+  annotate       quality control and human evaluation with Label Studio
+  score          read a run's stored answers with another scorer or metric
+  table, sheet   runs as tables, or in a paper's table; answers side by side
+  report         runs, a sweep or a dataset as a page to browse
+  show, status   one sample; how far runs and sweeps are, and how to go on
+  diff, compare  why two runs differ; which model is better, paired
+  export, import  runs in other tools' formats, and theirs as runs
 
 Settings are key=value; --cfg prints the composed config and nothing runs.
 Typing a command again resumes it. VBENCH_DEBUG=1 shows tracebacks.
