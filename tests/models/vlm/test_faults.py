@@ -173,3 +173,33 @@ def test_an_adapter(folder: Path, tmp_path: Path) -> None:
     assert answer(tuned).log_probs == pytest.approx(expected, abs=1e-3)
     assert abs(expected[0] - before[0]) > 0.1
     assert tuned.identity() != HfVideoLanguageModel(str(folder)).identity()
+
+
+OWN = """
+from transformers import Qwen2VLConfig, Qwen2VLForConditionalGeneration
+
+class OwnConfig(Qwen2VLConfig):
+    model_type = "my_vlm"
+
+class OwnModel(Qwen2VLForConditionalGeneration):
+    config_class = OwnConfig
+"""
+
+
+def test_code_of_a_checkpoint_runs_when_asked_for(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.torch import save_file
+    from transformers import dynamic_module_utils
+
+    monkeypatch.setattr(dynamic_module_utils, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    native = HfVideoLanguageModel(str(folder))
+    expected = answer(native).log_probs
+    weights = {name: part.clone() for name, part in native._weights.model.state_dict().items()}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "own.py").write_text(OWN)
+    places = {"AutoConfig": "own.OwnConfig", "AutoModelForImageTextToText": "own.OwnModel"}
+    edit(folder / "config.json", model_type="my_vlm", auto_map=places)
+    model = HfVideoLanguageModel(str(folder), trust_remote_code=True)
+    assert answer(model).log_probs == pytest.approx(expected, abs=1e-5)
+    assert type(model._weights.model).__name__ == "OwnModel"
