@@ -47,6 +47,10 @@ class LanguageModel(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Lets go of connections and memory."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:

@@ -91,27 +91,36 @@ class Endpoint:
         except (openai.OpenAIError, ValueError) as error:  # ValueError: no JSON, no completion
             raise NoAnswerError(_line(error)) from error
 
+    def close(self) -> None:
+        """Closes the connections."""
+        if "_client" in self.__dict__:
+            self._client.close()
+
     def _ask(self, messages: Messages) -> Reply:
         import openai
 
-        while True:
-            top_k = self._top_k
-            extra: dict[str, Any] = {} if top_k is None else {"extra_body": {"top_k": top_k}}
-            try:
-                completion = self._client.chat.completions.create(
-                    model=self._model,
-                    messages=[{"role": role, "content": text} for role, text in messages],  # type: ignore[misc]
-                    temperature=0,
-                    top_p=1,
-                    max_tokens=self._settings.max_tokens,
-                    **extra,
-                )
-            except openai.BadRequestError as error:
-                if top_k is None or "top_k" not in str(error):
-                    raise
-                self._top_k = None  # it does not know top_k; temperature 0 is greedy without it
-                continue
-            return _reply(completion)
+        top_k = self._top_k
+        try:
+            return self._sent(messages, top_k)
+        except (openai.BadRequestError, openai.UnprocessableEntityError):
+            if top_k is None:
+                raise
+            # Endpoints that do not know top_k seldom say so; temperature 0 is greedy without it.
+            reply = self._sent(messages, None)
+            self._top_k = None
+            return reply
+
+    def _sent(self, messages: Messages, top_k: int | None) -> Reply:
+        extra: dict[str, Any] = {} if top_k is None else {"extra_body": {"top_k": top_k}}
+        completion = self._client.chat.completions.create(
+            model=self._model,
+            messages=[{"role": role, "content": text} for role, text in messages],  # type: ignore[misc]
+            temperature=0,
+            top_p=1,
+            max_tokens=self._settings.max_tokens,
+            **extra,
+        )
+        return _reply(completion)
 
     @cached_property
     def _client(self) -> OpenAI:

@@ -74,6 +74,10 @@ def asking(settings: LlmSettings, journal: Path) -> Iterator[tuple[Asker, Cost]]
     """
     cost = Cost()
     with Journal(journal) as answers:
-        asker = Asker(settings.open(), answers, settings.parallel)
-        yield asker, cost
+        model = settings.open()
+        asker = Asker(model, answers, settings.parallel)
+        try:
+            yield asker, cost
+        finally:
+            model.close()
         cost.spent = {**asdict(asker.spent), "journal_lines_broken": answers.broken}

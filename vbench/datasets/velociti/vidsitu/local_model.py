@@ -59,6 +59,10 @@ class LocalModel:
         text = str(tokenizer.decode(new, skip_special_tokens=True))
         return Reply(text, finish, asked, len(new))
 
+    def close(self) -> None:
+        """Forgets the weights."""
+        self.__dict__.pop("_loaded", None)
+
     def _encoded(self, tokenizer: Any, messages: Messages) -> Any:
         if tokenizer.chat_template:
             turns = [{"role": role, "content": text} for role, text in messages]
