@@ -1,0 +1,138 @@
+"""The story of `vbench report RUN…`: runs or a sweep as one page to look at."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vbench.errors import RunError
+from vbench.frames.source import open_source
+from vbench.loop.filming import Shot, film, unfilmed
+from vbench.records import Clip
+from vbench.results.folders import existing, runs_under
+from vbench.results.progress import progress
+from vbench.results.report.browser import Details, blocks
+from vbench.results.report.page import page_file, write_page
+from vbench.results.report.prompts import Prompts
+from vbench.results.report.runs import Together, read_runs, together
+from vbench.results.report.sections import (
+    Shown,
+    commands,
+    environments,
+    estimates,
+    failures,
+    notes,
+    overview,
+    plots,
+    settings,
+)
+from vbench.results.report.strips import Strips
+
+MOST_SAMPLES = 20_000
+"""In the browser of a page, unless more are asked for."""
+
+
+def report_runs(
+    paths: Sequence[str],
+    out: str | None = None,
+    most: int = MOST_SAMPLES,
+    strips: bool = True,
+) -> Path:
+    """Writes the report of finished runs.
+
+    Args:
+        paths: Run folders, or folders that hold some: a sweep.
+        out: The page's folder, or the .html file itself; None: the folder that holds all the runs.
+        most: Samples in the browser; numbers and plots are of all.
+        strips: Whether to make the pictures of frames that the runs have not left.
+
+    Returns:
+        The page.
+
+    Raises:
+        RunError: There is no finished run, or one is damaged.
+    """
+    asked = [existing(path) for path in paths]
+    folders = list(dict.fromkeys(run for folder in asked for run in runs_under(folder)))
+    finished = [folder for folder in folders if (folder / "summary.json").is_file()]
+    if not finished:
+        raise RunError(
+            "there is no finished run to report",
+            where=", ".join(map(str, asked)),
+            why=f"{len(folders)} runs are there, none has a summary.json" if folders else "",
+            mend="`vbench status` says how far runs are and how to go on",
+        )
+    runs = read_runs(finished)
+    common = Path(os.path.commonpath([folder.resolve() for folder in asked]))
+    page = page_file(out, common)
+    everything = together(runs)
+    shown = everything.thinned(most)
+    remarks = _film_runs(runs, shown) if strips else []
+    remarks += _remarks(folders, finished, everything, shown)
+    found = Strips(page.parent)
+    prompts = [Prompts(run.run.path) for run in runs]
+    places = [run.run.path / "frames" for run in runs]
+    details = Details(found, places, lambda k, row: prompts[k].of(row))
+    names = [run.name for run in runs]
+    told = blocks(shown.rows, shown.answers, names, details)
+    write_page(page, _about(runs, remarks), told)
+    return page
+
+
+def _film_runs(runs: Sequence[Shown], shown: Together) -> list[str]:
+    """Makes the strips that are not there; returns what is to be said of those that failed."""
+    shots: list[Shot] = []
+    for run, answers, contents_then in zip(runs, shown.answers, shown.contents, strict=True):
+        for record in (answer for answer in answers if answer is not None):
+            seen = zip(
+                record["clip_keys"], record["clip_paths"], record["frame_indices"], strict=True
+            )
+            for key, path, frames in seen:
+                strip = run.run.path / "frames" / f"{key}.jpg"
+                if key and frames:
+                    content = contents_then.get(path, "")
+                    shots.append(Shot(strip, Clip("", path), tuple(frames), content))
+    missing = [shot for shot in dict.fromkeys(shots) if not shot.strip.is_file()]
+    return unfilmed(film(missing, open_source).values())
+
+
+def _remarks(
+    folders: Sequence[Path], finished: Sequence[Path], everything: Together, shown: Together
+) -> list[str]:
+    told = [
+        f"not finished, and left out: {folder} ({progress(folder).state})"
+        for folder in folders
+        if folder not in finished
+    ]
+    partial_ones = sum(
+        any(of[k] is None for of in everything.answers) for k in range(len(everything.rows))
+    )
+    if partial_ones:
+        told.append(f"{partial_ones} samples are not the same in all runs, and are shown apart")
+    if len(shown.rows) < len(everything.rows):
+        told.append(
+            f"the browser holds {len(shown.rows)} of {len(everything.rows)} samples, evenly "
+            "chosen (--samples); numbers and plots are of all"
+        )
+    return told
+
+
+def _about(runs: Sequence[Shown], remarks: Sequence[str]) -> dict[str, Any]:
+    datasets = dict.fromkeys(str(run.run.config["command"]["choices"]["dataset"]) for run in runs)
+    several = f"{len(runs)} runs" if len(runs) > 1 else runs[0].name
+    return {
+        "title": ", ".join(datasets),
+        "subtitle": several,
+        "runs": [run.name for run in runs],
+        "remarks": [*notes(runs), *remarks],
+        "estimates": estimates(runs),
+        "overview": overview(runs) if len(runs) > 1 else None,
+        "plots": plots(runs),
+        "failures": failures(runs),
+        "settings": settings(runs),
+        "environments": environments(runs),
+        "commands": commands(runs),
+        "contents": None,
+    }

@@ -1,0 +1,62 @@
+"""What runs are called beside one another: by their model, and by the settings that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vbench.results.run import Run
+from vbench.schema import identity
+
+_SAID = ("sampler.name", "model.name")
+"""Settings that the word on the command line says already."""
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """Returns one name per run, all different.
+
+    Args:
+        runs: The runs of one report.
+    """
+    choices = [run.config["command"]["choices"] for run in runs]
+    names = [str(of.get("entry") or of["model"]) for of in choices]
+    if len(set(names)) < len(names):
+        told = [_told(run, of) for run, of in zip(runs, choices, strict=True)]
+        names = [" ".join([name, *own]) for name, own in zip(names, _differing(told), strict=True)]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({run.path.name})" for name, run in zip(names, runs, strict=True)]
+    if len(set(names)) < len(names):
+        names = [str(run.path) for run in runs]
+    return names
+
+
+def _told(run: Run, choices: Mapping[str, Any]) -> dict[str, str]:
+    """Returns what may tell a run from others, the words first."""
+    words = {
+        group: str(choices[group])
+        for group in ("dataset", "sampler", "prompt", "scorer", "visual", "generation", "metric")
+        if choices.get(group)
+    }
+    keys = {
+        key: str(value)
+        for key, value in identity(run.config).items()
+        if key not in _SAID and not key.endswith("._target_") and not key.startswith("model.")
+    }
+    return words | keys
+
+
+def _differing(told: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    """Returns for each run at most three settings in which not all agree."""
+    keys = list(dict.fromkeys(key for own in told for key in own))
+    loud = [key for key in keys if len({own.get(key) for own in told}) > 1]
+    # What splits the runs most says most; a later key that splits no further adds nothing.
+    kept: list[str] = []
+    for key in loud:
+        before = len({tuple(own.get(k) for k in kept) for own in told})
+        if len({tuple(own.get(k) for k in [*kept, key]) for own in told}) > before:
+            kept.append(key)
+    return [[_say(key, own[key]) for key in kept[:3] if key in own] for own in told]
+
+
+def _say(key: str, value: str) -> str:
+    return value if key == "sampler" else f"{key.removeprefix('sampler.')}={value}"

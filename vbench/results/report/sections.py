@@ -1,0 +1,190 @@
+"""What a report of runs says above its samples: numbers, failures, settings, environments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vbench.results.layouts import RunSummary, run_notes
+from vbench.results.report.figures import (
+    MOST_RUNS,
+    Figure,
+    Plotted,
+    accuracy,
+    calibration,
+    margins,
+    outcomes,
+)
+from vbench.results.report.margins import reliability
+from vbench.results.run import Run, metric_mark
+from vbench.schema import flatten
+
+MOST_FAILURES = 50
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run as the report shows it."""
+
+    name: str
+    run: Run
+    records: Sequence[Mapping[str, Any]]
+    environment: Mapping[str, Any]
+
+    @property
+    def plotted(self) -> Plotted:
+        """The run as plots take it."""
+        return Plotted(self.name, self.run.summary["tests"], self.records)
+
+    @property
+    def summary(self) -> RunSummary:
+        """The run as tables take it."""
+        config = self.run.config
+        return RunSummary(self.name, self.run.summary, config["limit"], metric_mark(config))
+
+
+def estimates(runs: Sequence[Shown]) -> list[dict[str, Any]]:
+    """Returns a line per test and run with all that qualifies the number.
+
+    Args:
+        runs: The runs.
+    """
+    lines = []
+    for test in tests_of(runs):
+        for place, shown in enumerate(runs):
+            own = shown.run.summary["tests"].get(test)
+            if own is not None:
+                rest = shown.run.summary["coverage"]["incomplete"].get(test)
+                told = {"test": test, "run": shown.name, "place": place, "rest": rest}
+                lines.append({**told, **own})
+    return lines
+
+
+def tests_of(runs: Sequence[Shown]) -> list[str]:
+    """Returns the names of all estimates, averages first, as the headline they are.
+
+    Args:
+        runs: The runs.
+    """
+    names = list(dict.fromkeys(name for shown in runs for name in shown.run.summary["tests"]))
+    return sorted(names, key=lambda name: not name.startswith("average"))
+
+
+def overview(runs: Sequence[Shown]) -> dict[str, Any]:
+    """Returns runs by tests: what a reader of several runs looks at first.
+
+    Args:
+        runs: The runs.
+    """
+    tests = tests_of(runs)
+    values = {test: [shown.run.summary["tests"].get(test) for shown in runs] for test in tests}
+    best = {
+        test: max((own["value"] for own in found if own is not None), default=None)
+        for test, found in values.items()
+    }
+    lines = [
+        {"run": shown.name, "place": k, "cells": [values[test][k] for test in tests]}
+        for k, shown in enumerate(runs)
+    ]
+    return {"tests": tests, "lines": lines, "best": [best[test] for test in tests]}
+
+
+def notes(runs: Sequence[Shown]) -> list[str]:
+    """Returns what a reader must know of how many samples are behind the numbers.
+
+    Args:
+        runs: The runs.
+    """
+    return run_notes([shown.summary for shown in runs])
+
+
+def failures(runs: Sequence[Shown]) -> dict[str, Any]:
+    """Returns the first failures of all runs, and how many there are.
+
+    Args:
+        runs: The runs.
+    """
+    found = [
+        {"run": shown.name, **failed}
+        for shown in runs
+        for failed in shown.run.summary["coverage"]["failed"]
+    ]
+    return {"count": len(found), "lines": found[:MOST_FAILURES]}
+
+
+def plots(runs: Sequence[Shown]) -> list[Figure]:
+    """Returns the plots; beyond MOST_RUNS runs they show the first.
+
+    Args:
+        runs: The runs.
+    """
+    kept = runs[:MOST_RUNS]
+    plotted = [shown.plotted for shown in kept]
+    found = [accuracy(plotted), outcomes(plotted)]
+    asked = [
+        (shown.name, reliability(shown.records))
+        for shown in kept
+        if str(shown.run.config["scorer"]["_target_"]).endswith(".Entailment")
+    ]
+    curves = [(name, curve) for name, curve in asked if curve is not None]
+    if curves:
+        found.append(calibration(curves))
+    drawn = [margins(run) for run in plotted]
+    return [*found, *(figure for figure in drawn if figure is not None)]
+
+
+def settings(runs: Sequence[Shown]) -> dict[str, Any]:
+    """Returns every setting by run: those that differ, then those that do not.
+
+    Args:
+        runs: The runs.
+    """
+    flat = [dict(flatten(_without_command(shown.run.config))) for shown in runs]
+    return _table(flat)
+
+
+def environments(runs: Sequence[Shown]) -> dict[str, Any]:
+    """Returns where the numbers were made, in the form of `settings`.
+
+    Args:
+        runs: The runs.
+    """
+    return _table([dict(flatten(shown.environment)) for shown in runs])
+
+
+def _without_command(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in config.items() if key != "command"}
+
+
+def _table(flat: Sequence[Mapping[str, object]]) -> dict[str, Any]:
+    keys = list(dict.fromkeys(key for own in flat for key in own))
+    lines = [(key, [_said(own.get(key, "")) for own in flat]) for key in keys]
+    differing = [line for line in lines if len(set(line[1])) > 1]
+    return {
+        "differing": differing,
+        "same": [(key, values[0]) for key, values in lines if len(set(values)) == 1],
+    }
+
+
+def _said(value: object) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def commands(runs: Sequence[Shown]) -> list[tuple[str, str, str]]:
+    """Returns each run's name, what was typed, and its folder.
+
+    Args:
+        runs: The runs.
+    """
+    return [
+        (
+            shown.name,
+            " ".join(["vbench evaluate", *map(str, shown.run.config["command"]["overrides"])]),
+            str(Path(shown.run.path)),
+        )
+        for shown in runs
+    ]

@@ -1,0 +1,103 @@
+// Which samples are shown.
+
+const wanted = { search: "", test: "", outcome: "", status: "", model: "", agree: "" };
+let haystacks = null;
+
+/** Returns all that can be searched, in lower case, one string per sample; made on first use. */
+function searchable() {
+  if (haystacks === null) {
+    const lower = DATA.strings.map((text) => text.toLowerCase());
+    const videos = DATA.clips.map((clip) => `${clip[0]}\n${clip[1]}`.toLowerCase());
+    haystacks = SAMPLES.id.map((id, n) => {
+      const parts = SAMPLES.texts[n].map((place) => lower[place]);
+      if (SAMPLES.question[n] >= 0) parts.push(lower[SAMPLES.question[n]]);
+      for (const clip of SAMPLES.clips[n]) parts.push(videos[clip]);
+      parts.push(nameOf(n).toLowerCase(), SAMPLES.cluster[n].toLowerCase());
+      for (const [key, value] of SAMPLES.groups[n]) parts.push(`${key}=${value}`.toLowerCase());
+      return parts.join("\n");
+    });
+  }
+  return haystacks;
+}
+
+/** Returns the numbers of the samples that all filters let through. */
+function filtered() {
+  const words = wanted.search.toLowerCase().split(/\s+/).filter(Boolean);
+  const texts = words.length ? searchable() : null;
+  const test = DATA.tests.indexOf(wanted.test);
+  const runs = wanted.model === "" ? RUNS.map((_, k) => k) : [Number(wanted.model)];
+  const cut = wanted.outcome === "truncated" ? runs.map((k) => new Set(DATA.answers[k].truncated)) : [];
+  const found = [];
+  for (let n = 0; n < COUNT; n++) {
+    if (test >= 0 && SAMPLES.test[n] !== test) continue;
+    if (wanted.outcome === "truncated") {
+      if (!cut.some((own) => own.has(n))) continue;
+    } else if (wanted.outcome && !runs.some((k) => outcomeOf(k, n) === wanted.outcome)) continue;
+    if (wanted.status && !runs.some((k) => statusOf(k, n) === wanted.status)) continue;
+    if (wanted.agree && (wanted.agree === "differ") !== differ(n)) continue;
+    if (texts !== null && !words.every((word) => texts[n].includes(word))) continue;
+    found.push(n);
+  }
+  return found;
+}
+
+/** Says whether not all models that were asked a sample fared alike. */
+function differ(n) {
+  const seen = new Set(DATA.answers.map((run) => run.outcomes[n]));
+  seen.delete("-");
+  return seen.size > 1;
+}
+
+function selection(name, label, options) {
+  const select = make("select", "");
+  select.setAttribute("aria-label", label);
+  select.dataset.filter = name;
+  for (const [value, text] of [["", label], ...options]) {
+    const option = make("option", "", text);
+    option.value = value;
+    select.append(option);
+  }
+  select.addEventListener("change", () => {
+    wanted[name] = select.value;
+    select.classList.toggle("set", select.value !== "");
+    refresh();
+  });
+  return select;
+}
+
+function plain(text) {
+  return told(text).textContent;
+}
+
+/** Builds the filters that can make a difference. */
+function buildFilters() {
+  const choices = document.getElementById("choices");
+  const same = (values) => values.map((value) => [value, plain(value)]);
+  if (DATA.tests.length > 1) choices.append(selection("test", "All tests", same(DATA.tests)));
+  if (RUNS.length) {
+    const outcomes = ["right", "wrong", "tie", "unscored"].map((value) => [value, value]);
+    if (DATA.answers.some((run) => run.truncated.length)) outcomes.push(["truncated", "truncated"]);
+    choices.append(selection("outcome", "All outcomes", outcomes));
+    if (DATA.statuses.length > 1) choices.append(selection("status", "All statuses", same(DATA.statuses)));
+  }
+  if (RUNS.length > 1) {
+    choices.append(
+      selection("model", "Any model", RUNS.map((name, k) => [String(k), plain(name)])),
+      selection("agree", "Agree or not", [["differ", "models differ"], ["agree", "models agree"]]),
+    );
+  }
+  document.getElementById("search").addEventListener("input", (event) => {
+    wanted.search = event.target.value;
+    refresh();
+  });
+}
+
+function clearFilters() {
+  for (const name of Object.keys(wanted)) wanted[name] = "";
+  document.getElementById("search").value = "";
+  for (const select of document.querySelectorAll("#choices select")) {
+    select.value = "";
+    select.classList.remove("set");
+  }
+  refresh();
+}
