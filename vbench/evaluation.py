@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from vbench.results.answers import Tally
     from vbench.results.store import RunFolder
 
-
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -135,14 +134,18 @@ def run_parts(
         mirror = mirror if live else _opened(parts.logger, path, config)
         _finish(parts, tally, mirror, config, trainer.strategy.root_device.type)
     except BaseException as error:
-        state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-        with suppress(RunError):  # it may be the disk that has failed
-            folder.write_status(state, error=visible(" ".join(str(error).split())))
+        _note_failure(folder, error)
         mirror.fail()
         if isinstance(error, OSError) and error.errno in _DISK:
             raise cannot_write(path, error) from error
         raise
     return load_run(path)
+
+
+def _note_failure(folder: RunFolder, error: BaseException) -> None:
+    state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    with suppress(RunError):  # it may be the disk that has failed
+        folder.write_status(state, error=visible(" ".join(str(error).split())))
 
 
 def _opened(mirror: Mirror, path: Path, config: DictConfig) -> Mirror:
