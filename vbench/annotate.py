@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vbench.annotation.agreement import kappas, krippendorff_alpha
 from vbench.annotation.answers import (
     Export,
     answers_by_item,
@@ -30,6 +29,7 @@ from vbench.annotation.tasks import (
 )
 from vbench.errors import ConfigError, DataError
 from vbench.records import Sample
+from vbench.results.agreement import kappas, krippendorff_alpha
 from vbench.schema import instantiate
 
 if TYPE_CHECKING:

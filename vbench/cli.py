@@ -18,6 +18,7 @@ from vbench.errors import ConfigError, VbenchError, did_you_mean
 from vbench.flags import expand_one, unknown
 from vbench.run_commands import (
     PAPER_TABLES,
+    compare,
     diff,
     export,
     import_,
@@ -227,6 +228,7 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "show": show,
     "sheet": sheet,
     "diff": diff,
+    "compare": compare,
     "status": status,
     "export": export,
     "import": import_,

@@ -24,11 +24,7 @@ def table(words: list[str]) -> int:
     """Does `vbench table`."""
     known = {"--format": True, "--out": True, "--models": True}
     paths, given = _inspecting("table", words, known)
-    form = given.get("--format", "terminal")
-    if form not in FORMATS:
-        raise ConfigError(
-            f"there is no format '{form}'", where="--format", mend=did_you_mean(form, FORMATS)
-        )
+    form = _format(given)
     if paths:
         from vbench.table import print_tables
 
@@ -36,6 +32,15 @@ def table(words: list[str]) -> int:
         found = [path for word in paths for path in expand(word)]
         print_tables(found, form, paper, given.get("--out"), given.get("--models"))
     return 0
+
+
+def _format(given: dict[str, str]) -> str:
+    form = given.get("--format", "terminal")
+    if form not in FORMATS:
+        raise ConfigError(
+            f"there is no format '{form}'", where="--format", mend=did_you_mean(form, FORMATS)
+        )
+    return form
 
 
 def _is_paper(word: str) -> bool:
@@ -119,6 +124,34 @@ def diff(words: list[str]) -> int:
     tolerance = number(given, "--tolerance", 1e-5, float)
     a, b = map(expand_one, names)
     return print_diff(a, b, as_json="--json" in given, limit=limit, tolerance=tolerance)
+
+
+def compare(words: list[str]) -> int:
+    """Does `vbench compare`."""
+    known = {"--against": True, "--tests": True, "--detect": True, "--limit": True}
+    known |= {"--format": True, "--all": False, "--items": False, "--json": False}
+    paths, given = _inspecting("compare", words, known)
+    if not paths:
+        return 0
+    form, points = _format(given), number(given, "--detect", 0.0, float)
+    if "--detect" in given and not 0 < points <= 100:
+        raise ConfigError(
+            "--detect is a difference in points", where=f"--detect={given['--detect']}",
+            why="it is above 0 and at most 100", mend="--detect=2",
+        )  # fmt: skip
+    from vbench.compare import Wanted, print_comparison
+
+    wanted = Wanted(
+        against=expand_one(given["--against"]) if "--against" in given else None,
+        tests=tuple(name for name in given.get("--tests", "").split(",") if name),
+        detect=points / 100 if "--detect" in given else None,
+        everything="--all" in given,
+        items="--items" in given,
+        limit=number(given, "--limit", 20, int),
+    )
+    found = [path for word in paths for path in expand(word)]
+    print_comparison(found, wanted, form, as_json="--json" in given)
+    return 0
 
 
 def status(words: list[str]) -> int:

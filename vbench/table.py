@@ -6,13 +6,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from vbench.errors import VbenchError
+from vbench.metrics.outcomes import Row
 from vbench.results.census import census
 from vbench.results.drawing import Drawing, save_drawing
+from vbench.results.graded import graded
 from vbench.results.layouts import RunSummary, tables
+from vbench.results.paired import by_name
+from vbench.results.pairing import check_samples
 from vbench.results.reproduction import LAYOUTS, reproduction
 from vbench.results.rivals import Rival
 from vbench.results.run import Run, load_run, metric_mark
 from vbench.results.tables import Table, to_csv, to_html, to_latex, to_markdown, to_terminal
+from vbench.results.text import visible
 from vbench.results.videobench.catalogue import drawing, read_models
 from vbench.results.videobench.ours import Ours
 
@@ -42,14 +48,28 @@ def print_tables(
     runs = [load_run(path) for path in paths]
     names = short_names(runs)
     shown = [
-        RunSummary(name, r.summary, r.config["limit"], metric_mark(r.config))
-        for name, r in zip(names, runs, strict=True)
+        RunSummary(name, r.summary, r.config["limit"], metric_mark(r.config), rows)
+        for name, r, rows in zip(names, runs, _graded(runs), strict=True)
     ]
     for name, drawn in _drawings(paper, runs, shown, models).items():
-        _print(drawn.table, form)
+        print_table(drawn.table, form)
         if out is not None:
             for file in save_drawing(drawn, Path(out), name):
                 sys.stderr.write(f"vbench: {file}\n")
+
+
+def _graded(runs: Sequence[Run]) -> list[Mapping[str, Row]]:
+    """Returns the graded rows of several runs, by which a table finds what is to be in bold.
+
+    Where runs cannot be compared a table prints as well, but with nothing in bold.
+    """
+    if len(runs) > 1:
+        try:
+            check_samples(runs)
+            return [by_name(graded(run)) for run in runs]
+        except VbenchError as error:
+            sys.stderr.write(f"vbench: nothing is in bold: {visible(error.what)}\n")
+    return [{} for _ in runs]
 
 
 def _drawings(
@@ -72,7 +92,13 @@ def _drawings(
     return {name: Drawing(table) for name, table in found.items()}
 
 
-def _print(table: Table, form: str) -> None:
+def print_table(table: Table, form: str) -> None:
+    """Prints one table.
+
+    Args:
+        table: The table.
+        form: `terminal`, `markdown`, `latex`, `csv` or `html`.
+    """
     if form == "terminal":
         from rich.console import Console
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from vbench.diagnosis.chance import above_chance, holm
+from vbench.diagnosis.chance import above_chance
+from vbench.results.paired import holm
 
 
 @pytest.mark.parametrize("size", [1, 4])

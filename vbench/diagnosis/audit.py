@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from vbench.diagnosis.chance import above_chance, holm
+from vbench.diagnosis.chance import above_chance
 from vbench.diagnosis.findings import Finding
 from vbench.diagnosis.ngrams import cross_validated
 from vbench.diagnosis.repeats import Repeats, repeats
@@ -16,6 +16,7 @@ from vbench.diagnosis.shortcuts import Rule, Values, rules
 from vbench.metrics.choice import grade_choice
 from vbench.metrics.outcomes import collect
 from vbench.records import Sample, Score
+from vbench.results.paired import holm
 from vbench.results.statistics import Estimate, estimate
 
 LEVEL = 0.05

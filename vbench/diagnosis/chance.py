@@ -1,8 +1,6 @@
-"""Whether credits are above chance: one test for all shortcuts, and Holm's correction of many."""
+"""Whether credits are above chance: one test for all shortcuts."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from scipy import special
@@ -46,17 +44,3 @@ def above_chance(credit: Floats, chance: Floats, clusters: np.ndarray) -> float:
         return float(chance.mean() ** count)
     freedom = max(1.0, 1 / float(share @ share) - 1)
     return float(special.stdtr(freedom, -mean / stderr))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns p-values that keep the chance of any false finding below the level (Holm, 1979).
-
-    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
-    [0.03, 0.06, 0.06]
-    """
-    adjusted = [1.0] * len(p_values)
-    largest = 0.0
-    for place, row in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[row]))
-        adjusted[row] = largest
-    return adjusted

@@ -78,13 +78,22 @@ def outcome(score: Score) -> Outcome:
     """
     if failure(score) is not None or not has_target(score):
         return "unscored"
-    values = score.values
-    if score.sample.kind == "match":
-        right, best_wrong = min(values[0], values[3]), max(values[1], values[2])
-    else:
-        target = int(score.sample.target or 0)
-        right = values[target]
-        best_wrong = max((*values[:target], *values[target + 1 :]), default=-np.inf)
+    right, best_wrong = deciding(score)
     if right == best_wrong:
         return "tie"
     return "right" if right > best_wrong else "wrong"
+
+
+def deciding(score: Score) -> tuple[float, float]:
+    """Returns the two scores whose comparison decides a sample: the right one, the best wrong one.
+
+    Of a `match` sample these are the lower of the right pairs and the higher of the wrong ones.
+
+    Args:
+        score: An answered sample with a known target.
+    """
+    values = score.values
+    if score.sample.kind == "match":
+        return min(values[0], values[3]), max(values[1], values[2])
+    target = int(score.sample.target or 0)
+    return values[target], max((*values[:target], *values[target + 1 :]), default=-np.inf)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbench.errors import ConfigError, DataError
-from vbench.records import Score, Status
+from vbench.records import Sample, Score, Status
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -51,6 +51,8 @@ class Outcomes:
     unanswered: int = 0
     """Samples of this row that have no credit because the model gave no usable answer."""
     tie: Tie = "strict"
+    samples: tuple[Sample, ...] = ()
+    """The samples themselves, so that runs can be compared on those they share."""
 
     @property
     def graded(self) -> Floats:
@@ -161,6 +163,7 @@ def collect(
         chance=mean(credit.chance) if answered else math.nan,
         unanswered=len(known) - len(answered),
         tie=tie,
+        samples=tuple(score.sample for score in answered),
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from vbench.metrics.outcomes import Row
 from vbench.metrics.velociti import AVERAGED, CONTROLS, IVAT
+from vbench.results.contest import leading
 from vbench.results.tables import Cell, Column, Line, Table
 
 Summary = Mapping[str, Any]
@@ -23,6 +25,12 @@ class RunSummary:
     """The run's `limit=N`: at most N samples of each test were drawn."""
     metric: str = ""
     """What else than strict comparison its numbers are: `tie=half`, `metric=strict_vle`."""
+    rows: Mapping[str, Row] = field(default_factory=dict)
+    """Its graded rows, where it is to be held against other runs."""
+    leading: frozenset[str] = frozenset()
+    """Rows in which it is the best, or not shown to be below the best; see `marked`."""
+    family: str = ""
+    """What `leading` was found among."""
 
     @property
     def label(self) -> str:
@@ -87,6 +95,7 @@ def paper_table(layout: Layout, runs: Sequence[RunSummary]) -> Table:
         runs: The rows; an estimate that a run lacks is left empty.
     """
     keys = [column.key for column in layout.columns]
+    runs = marked(runs, keys)
     found = [run.summary["tests"][key] for run in runs for key in keys if key in _tests(run)]
     chances: dict[str, Cell] = {}
     for run in runs:
@@ -105,7 +114,7 @@ def run_lines(run: RunSummary, keys: Sequence[str]) -> list[Line]:
         run: The run.
         keys: Its estimates, one per column; one that it lacks is left empty.
     """
-    facts = [_facts(run.summary, key) for key in keys]
+    facts = [_facts(run, key) for key in keys]
     return [
         Line(run.label, tuple(fact["value"] for fact in facts)),
         *(
@@ -121,6 +130,7 @@ def table_of_tests(runs: Sequence[RunSummary]) -> Table:
     Args:
         runs: One run, named in the title, or several, named in each row.
     """
+    runs = marked(runs, list(dict.fromkeys(key for run in runs for key in _tests(run))))
     columns = (
         Column("value", "accuracy"),
         *(Column(name, title, detail=True) for name, title in _DETAILS.items()),
@@ -129,7 +139,7 @@ def table_of_tests(runs: Sequence[RunSummary]) -> Table:
     lines = []
     for run in runs:
         for key, test in _tests(run).items():
-            facts = _facts(run.summary, key) | {"chance": _chance(test)}
+            facts = _facts(run, key) | {"chance": _chance(test)}
             label = f"{key}{run.mark}" if len(runs) == 1 else f"{run.label}: {key}"
             lines.append(Line(label, tuple(facts[column.key] for column in columns)))
     found = [test for run in runs for test in _tests(run).values()]
@@ -160,15 +170,33 @@ _DETAILS = {
 }
 
 
-def _facts(summary: Summary, key: str) -> dict[str, Cell]:
+def marked(runs: Sequence[RunSummary], keys: Sequence[str]) -> list[RunSummary]:
+    """Returns runs that know in which columns they are the best, or not shown to be below it.
+
+    Args:
+        runs: The rows of a table; those without graded rows are not compared.
+        keys: Its columns, which are one family.
+    """
+    found, compared = leading([run.rows for run in runs], keys)
+    family = (
+        "bold: the best, and what is not shown to be below it (paired by sample, clustered by "
+        f"source, Holm over {compared} comparisons: all pairs of runs in all tests of this table)"
+    )
+    return [
+        replace(run, leading=own, family=family if compared else "")
+        for run, own in zip(runs, found, strict=True)
+    ]
+
+
+def _facts(run: RunSummary, key: str) -> dict[str, Cell]:
     """Returns the cells for one estimate: its value and _DETAILS; all empty if there is none."""
-    test = summary["tests"].get(key)
+    summary, test = run.summary, _tests(run).get(key)
     if test is None:
         return dict.fromkeys(("value", *_DETAILS), Cell())
     interval = f"[{_percent(test['ci_low'])}, {_percent(test['ci_high'])}]"
     rest = summary["coverage"]["incomplete"].get(key)
     return {
-        "value": Cell(f"{_percent(test['value'])} {interval}", test),
+        "value": Cell(f"{_percent(test['value'])} {interval}", test, int(key in run.leading)),
         "n": Cell(f"{test['n']} ({test['clusters']})"),
         "ties": Cell(f"{test['ties']} ({_percent(test['value_half_ties'])})"),
         "truncated": Cell(str(test["truncated"])),
@@ -207,7 +235,7 @@ def _interval_head(found: Iterable[Mapping[str, Any]]) -> str:
 
 def run_notes(runs: Sequence[RunSummary]) -> list[str]:
     """Returns what a reader of runs' numbers must know of how many samples are behind them."""
-    notes = []
+    notes = [family for family in dict.fromkeys(run.family for run in runs) if family]
     if any(run.summary["coverage"]["incomplete"] for run in runs):
         notes.append("answered: share, and the value if the rest were all wrong - all right")
     limits = dict.fromkeys(run.limit for run in runs if run.limit is not None)

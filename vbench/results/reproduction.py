@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from vbench.metrics.velociti import IVAT
-from vbench.results.layouts import NOTES, VELOCITI_2, VELOCITI_3, Layout, run_lines, run_notes
+from vbench.results.layouts import (
+    NOTES,
+    VELOCITI_2,
+    VELOCITI_3,
+    Layout,
+    marked,
+    run_lines,
+    run_notes,
+)
 from vbench.results.paper import SOURCE, PaperRow, items, rows
 from vbench.results.rivals import Rival, deciding, differing, flips
 from vbench.results.tables import Cell, Line, Table
@@ -35,6 +43,8 @@ def reproduction(name: str, rivals: Sequence[Rival]) -> Table:
     """
     layout = LAYOUTS[name]
     keys = [column.key for column in layout.columns]
+    compared = marked([rival.shown for rival in rivals], keys)
+    rivals = [replace(rival, shown=own) for rival, own in zip(rivals, compared, strict=True)]
     printed = rows(name)
     human = next((row for row in printed if row.key == "human"), None)
     lines: list[Line] = []

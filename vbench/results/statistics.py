@@ -23,7 +23,7 @@ from vbench.records import Clip, Prediction, Score
 LEVEL = 0.95
 """Confidence level of every interval."""
 
-_ZERO = 1e-9
+ZERO = 1e-9
 """A standard error below this is rounding noise around an exact zero."""
 
 
@@ -74,22 +74,26 @@ def estimate(row: Row) -> Estimate:
     parts = row.parts
     if not all(len(part.credit) for part in parts):
         raise DataError("nothing to estimate", where=row.name, why="no sample has a credit")
-    value = _mean(row, [part.graded for part in parts])
-    share, residual = _by_cluster(row)
-    stderr = _stderr(residual)
-    low, high = _interval(value, stderr, share)
+    value = weighted_mean(row)
+    found = sources(row)
+    low, high = _interval(value, found)
     return Estimate(
         value=value,
         ci_low=low,
         ci_high=high,
-        stderr=stderr,
+        stderr=found.stderr,
         n=sum(len(part.credit) for part in parts),
-        clusters=len(share),
+        clusters=len(found.share),
         ties=sum(int(part.tied.sum()) for part in parts),
         value_half_ties=_mean(row, [part.half_credit for part in parts]),
         truncated=sum(int(part.truncated.sum()) for part in parts),
         chance=_weighted(row, [part.chance for part in parts]),
     )
+
+
+def weighted_mean(row: Row) -> float:
+    """Returns the value of a row: the weighted mean of its parts' means under its tie rule."""
+    return _mean(row, [part.graded for part in row.parts])
 
 
 def _mean(row: Row, parts: Sequence[Floats]) -> float:
@@ -104,8 +108,33 @@ def _weighted(row: Row, values: Sequence[float]) -> float:
     return math.fsum(weight * value for weight, value in zip(row.weights, values, strict=True))
 
 
-def _by_cluster(row: Row) -> tuple[Floats, Floats]:
-    """Returns each source's share of the estimate and its summed residual, both (clusters,).
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """What each source adds to an estimate. All arrays are (clusters,), in order of their names."""
+
+    share: Floats
+    """Of the weight of all samples; they add up to 1."""
+    earned: Floats
+    """Of the value; they add up to it."""
+    residual: Floats
+    """What it earned beyond what its samples earn on average; they add up to 0."""
+
+    @property
+    def stderr(self) -> float | None:
+        """Standard error, clustered; None with a single source."""
+        return clustered_stderr(self.residual)
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the standard error.
+
+        Sources of unequal weight tell less than their number; with equal ones it is clusters - 1.
+        """
+        return max(1.0, 1 / float(self.share @ self.share) - 1)
+
+
+def sources(row: Row) -> Sources:
+    """Adds up the credits of a row by source.
 
     The estimate is linear in the credits: a sample of part t weighs w_t / n_t. A source that feeds
     several parts gets one sum over all of them.
@@ -117,28 +146,34 @@ def _by_cluster(row: Row) -> tuple[Floats, Floats]:
             for part, of_part in zip(parts, row.weights, strict=True)
         ]
     )
+    credit = np.concatenate([part.graded for part in parts])
     residual = np.concatenate([part.graded - mean(part.graded) for part in parts])
     names = np.concatenate([part.clusters for part in parts])
     distinct, index = np.unique(names, return_inverse=True)
-    share, summed = np.zeros(len(distinct)), np.zeros(len(distinct))
-    np.add.at(share, index, weight)
-    np.add.at(summed, index, weight * residual)
-    return share, summed
+
+    def summed(values: Floats) -> Floats:
+        return np.bincount(index, weights=values, minlength=len(distinct)).astype(np.float64)
+
+    return Sources(summed(weight), summed(weight * credit), summed(weight * residual))
 
 
-def _stderr(residual: Floats) -> float | None:
+def clustered_stderr(residual: Floats) -> float | None:
+    """Returns the root of C / (C - 1) times the squared residuals of C sources; None for one.
+
+    Args:
+        residual: (clusters,) as in `Sources`, or the difference of two runs' residuals.
+    """
     clusters = len(residual)
     if clusters < 2:
         return None
     return math.sqrt(clusters / (clusters - 1) * float(residual @ residual))
 
 
-def _interval(value: float, stderr: float | None, share: Floats) -> tuple[float, float]:
-    if stderr is None or stderr < _ZERO:
-        return exact_interval(value * len(share), len(share))
-    # Sources of unequal weight tell less than their number; with equal ones this is clusters - 1.
-    freedom = max(1.0, 1 / float(share @ share) - 1)
-    reach = special.stdtrit(freedom, (1 + LEVEL) / 2) * stderr / (value * (1 - value))
+def _interval(value: float, found: Sources) -> tuple[float, float]:
+    clusters, stderr = len(found.share), found.stderr
+    if stderr is None or stderr < ZERO:
+        return exact_interval(value * clusters, clusters)
+    reach = special.stdtrit(found.freedom, (1 + LEVEL) / 2) * stderr / (value * (1 - value))
     odds = special.logit(value)
     return float(special.expit(odds - reach)), float(special.expit(odds + reach))
 

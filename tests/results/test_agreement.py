@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vbench.annotation.agreement import cohen_kappa, kappas, krippendorff_alpha
+from vbench.results.agreement import cohen_kappa, kappas, krippendorff_alpha
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: nominal alpha 0.743.
 KRIPPENDORFF = {
