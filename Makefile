@@ -4,6 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar off -c constraints.txt
 DEMO := outputs/demo
+LABEL_STUDIO := .venv-label-studio/bin/label-studio
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow check bench
@@ -19,19 +20,28 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
 		{ echo "no venv: install Python 3.11+ with its venv module (Debian: apt install python3-venv)"; exit 1; }
 	$(PIP) torch torchvision
-	$(PIP) -e '.[open-clip,hub,api,vlm,dev]'
+	$(PIP) -e '.[open-clip,hub,api,vlm,launchers,dev]'
 	@touch $@
 
-demo: $(STAMP) ## Decode real videos, run a CLIP on them, print VELOCITI's tables (offline, < 2 minutes)
+demo: $(STAMP) ## Decode real videos, ask a CLIP and a video-language model, print VELOCITI's tables (< 2 minutes)
 	$(BIN)/vbench build dataset=velociti/toy num_videos=60 seed=1 dataset.root=$(DEMO)/data
 	WANDB_MODE=offline $(BIN)/vbench evaluate dataset=velociti/toy dataset.root=$(DEMO)/data \
 		model=toy/clip sampler=velociti20 trainer=cpu logger=wandb run_dir=$(DEMO)/run
+	$(BIN)/vbench evaluate dataset=velociti/toy dataset.root=$(DEMO)/data limit=20 \
+		model=toy/vlm sampler=velociti20 trainer=cpu logger=none run_dir=$(DEMO)/run_vlm
 
 test: $(STAMP) ## Run the tests (< 5 minutes on 2 cores)
 	$(BIN)/pytest -n logical --maxprocesses 4 $(ARGS)
 
 test-slow: $(STAMP) ## Run the tests that take minutes each
-	$(BIN)/pytest -m slow $(ARGS)
+	@$(MAKE) --no-print-directory $(LABEL_STUDIO) || \
+		echo "no Label Studio: its test will be skipped"
+	VBENCH_LABEL_STUDIO=$(LABEL_STUDIO) $(BIN)/pytest -m slow $(ARGS)
+
+# The annotation server of the slow suite: it pins so much that it gets an environment of its own.
+$(LABEL_STUDIO):
+	$(PYTHON) -m venv .venv-label-studio
+	.venv-label-studio/bin/python -m pip --disable-pip-version-check install -q --progress-bar off label-studio==1.23.2
 
 check: $(STAMP) ## Lint, formatting, types, import floors
 	$(BIN)/ruff check .
