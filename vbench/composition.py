@@ -25,7 +25,7 @@ from omegaconf.errors import OmegaConfBaseException
 from vbench.errors import ConfigError, did_you_mean
 from vbench.overrides import Vocabulary, jobs, prepare
 
-Command = Literal["evaluate", "build", "doctor", "annotate"]
+Command = Literal["evaluate", "build", "doctor", "annotate", "report"]
 
 
 def conf_dir() -> Path:

@@ -65,8 +65,7 @@ def report_runs(
             mend="`vbench status` says how far runs are and how to go on",
         )
     runs = read_runs(finished)
-    common = Path(os.path.commonpath([folder.resolve() for folder in asked]))
-    page = page_file(out, common)
+    page = page_file(out, _common(asked))
     everything = together(runs)
     shown = everything.thinned(most)
     remarks = _film_runs(runs, shown) if strips else []
@@ -75,10 +74,17 @@ def report_runs(
     prompts = [Prompts(run.run.path) for run in runs]
     places = [run.run.path / "frames" for run in runs]
     details = Details(found, places, lambda k, row: prompts[k].of(row))
-    names = [run.name for run in runs]
-    told = blocks(shown.rows, shown.answers, names, details)
+    named = [(run.name, run.probable) for run in runs]
+    told = blocks(shown.rows, shown.answers, named, details)
     write_page(page, _about(runs, remarks), told)
     return page
+
+
+def _common(folders: Sequence[Path]) -> Path:
+    """Returns the folder that holds all of these, or the one there is."""
+    if len(folders) == 1:
+        return folders[0]
+    return Path(os.path.commonpath([folder.absolute() for folder in folders]))
 
 
 def _film_runs(runs: Sequence[Shown], shown: Together) -> list[str]:
@@ -106,14 +112,13 @@ def _remarks(
         for folder in folders
         if folder not in finished
     ]
-    partial_ones = sum(
-        any(of[k] is None for of in everything.answers) for k in range(len(everything.rows))
-    )
-    if partial_ones:
-        told.append(f"{partial_ones} samples are not the same in all runs, and are shown apart")
-    if len(shown.rows) < len(everything.rows):
+    count = len(everything.rows)
+    apart = sum(any(of[k] is None for of in everything.answers) for k in range(count))
+    if apart:
+        told.append(f"{apart} samples are not in all runs, or not the same in all")
+    if len(shown.rows) < count:
         told.append(
-            f"the browser holds {len(shown.rows)} of {len(everything.rows)} samples, evenly "
+            f"the browser holds {len(shown.rows)} of {count} samples, evenly "
             "chosen (--samples); numbers and plots are of all"
         )
     return told

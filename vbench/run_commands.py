@@ -154,6 +154,34 @@ def compare(words: list[str]) -> int:
     return 0
 
 
+def report(words: list[str]) -> int:
+    """Does `vbench report`, of runs or of a dataset."""
+    known = {"--out": True, "--samples": True, "--no-strips": False}
+    names, given = _inspecting("report", words, known)
+    if not names:
+        return 0
+    if any("=" in name and not Path(name).exists() for name in names):
+        from vbench.browse import report_dataset
+        from vbench.schema import compose
+
+        if {"--samples", "--no-strips"} & given.keys():
+            raise ConfigError(
+                "of a dataset, limit=N and strips=N say how much is shown",
+                where=f"vbench report {' '.join(words)}", mend="limit=20 strips=0",
+            )  # fmt: skip
+        config = compose(names, "report")
+        config.out = given.get("--out", config.out)
+        sys.stdout.write(f"{report_dataset(config)}\n")
+        return 0
+    from vbench.report import MOST_SAMPLES, report_runs
+
+    paths = [path for name in names for path in expand(name)]
+    most = number(given, "--samples", MOST_SAMPLES, int)
+    page = report_runs(paths, given.get("--out"), most, "--no-strips" not in given)
+    sys.stdout.write(f"{page}\n")
+    return 0
+
+
 def status(words: list[str]) -> int:
     """Does `vbench status`."""
     paths, given = _inspecting("status", words, {"--json": False, "--explain-cache": False})

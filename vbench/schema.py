@@ -11,14 +11,21 @@ import importlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from hydra.errors import HydraException
 from hydra.utils import instantiate as hydra_instantiate
 from omegaconf import DictConfig, OmegaConf
 
+from vbench.command_keys import (
+    AnnotateKeys,
+    BuildKeys,
+    DoctorKeys,
+    EvaluateKeys,
+    Paths,
+    ReportKeys,
+)
 from vbench.composition import Command, compose_unchecked, plain, vocabulary
 from vbench.errors import ConfigError, VbenchError, did_you_mean
 from vbench.signatures import check_arguments, check_parts
@@ -26,94 +33,12 @@ from vbench.signatures import check_arguments, check_parts
 __all__ = ["check", "compose", "config_digest", "identity", "instantiate", "plain", "run_name"]
 
 
-@dataclass(frozen=True)
-class Paths:
-    """Where things lie (conf/paths)."""
-
-    data: str
-    """Datasets that vbench builds."""
-    outputs: str
-    """Holds runs/ and sweeps/."""
-    cache: str
-    """What runs share: embeddings, hashes of files."""
-
-
-@dataclass(frozen=True)
-class EvaluateKeys:
-    """The keys of `vbench evaluate` that are no folder of conf/."""
-
-    run_dir: str | None = None
-    limit: int | None = None
-    """Samples per test."""
-    seed: int = 0
-    on_error: Literal["record", "fail"] = "record"
-    shards: int = 1
-    shard: int = 0
-    """Which of the shares this process does, from 0."""
-    fresh: bool = False
-    sweep: str | None = None
-    """Name of the sweep's folder."""
-
-    def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < 1:
-            raise ConfigError(
-                "limit counts samples per test, from 1",
-                where=f"limit={self.limit}",
-                mend="leave it out to evaluate all",
-            )
-        if not 0 <= self.shard < self.shards:
-            raise ConfigError(
-                f"there is no shard {self.shard} of {self.shards}",
-                where=f"shards={self.shards} shard={self.shard}",
-                mend="shards counts from 1, shard from 0 to shards - 1",
-            )
-        if self.fresh and self.shards > 1:
-            raise ConfigError(
-                "fresh=true would discard what other shards have done",
-                where=f"shards={self.shards} fresh=true",
-                mend="delete the run folder once, then start the shards without fresh",
-            )
-
-
-@dataclass(frozen=True)
-class BuildKeys:
-    """The keys of `vbench build`; None leaves the dataset's own default."""
-
-    num_videos: int | None = None
-    seed: int | None = None
-    render: bool | None = None
-    """False: annotations only."""
-
-
-@dataclass(frozen=True)
-class DoctorKeys:
-    """The keys of `vbench doctor`."""
-
-    decode: Literal["ends", "all"] = "ends"
-    """Which frames of each file are decoded."""
-    audit: bool = False
-    """Whether to ask what the texts give away, instead of looking at files."""
-
-
-@dataclass(frozen=True)
-class AnnotateKeys:
-    """The keys of `vbench annotate`."""
-
-    study: Literal["positive", "ivat", "captions", "human"]
-    out: str
-    media_root: str | None = None
-    media_prefix: str = "/data/local-files/?d="
-    annotators: int = 5
-    per_annotator: int | None = None
-    overlap: int = 1
-    seed: int = 0
-
-
 _KEYS: Mapping[Command, type] = {
     "evaluate": EvaluateKeys,
     "build": BuildKeys,
     "doctor": DoctorKeys,
     "annotate": AnnotateKeys,
+    "report": ReportKeys,
 }
 
 _PARTS = ("visual", "generation")

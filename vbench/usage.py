@@ -152,6 +152,18 @@ two runs each is held against the best of its test, or the one named by --agains
 --all: McNemar's exact test, a cluster bootstrap and sign flips as well.
 --items: how far runs agree, the hardest samples, and those they disagree on.
 """,
+    "report": """\
+vbench report RUN|SWEEP… [--out PATH] [--samples=20000] [--no-strips]
+vbench report dataset=WORD [dataset.KEY=VALUE…] [limit=N] [strips=N] [--out PATH]
+
+Writes report.html into the folder of the run, or that which holds all the runs:
+tables, plots, settings, and a browser of samples with the frames that the models
+saw. It opens in any browser, without a server or network. Frames that a run has
+left no pictures of are decoded again, once per file (--no-strips: not at all).
+
+The second form shows a dataset that no model was asked about, with frames chosen
+by sampler=uniform_midpoints, in outputs/reports/.
+""",
     "status": """\
 vbench status RUN|SWEEP… [--json] [--explain-cache]
 

@@ -88,7 +88,7 @@ def index(rows: Sequence[Row], answers: Sequence[Sequence[Row | None]]) -> dict[
 def blocks(
     rows: Sequence[Row],
     answers: Sequence[Sequence[Row | None]],
-    names: Sequence[str],
+    runs: Sequence[tuple[str, bool]],
     details: Details,
 ) -> Iterator[tuple[str, object]]:
     """Yields all data of a page by name; pictures come last, when the details have found them.
@@ -96,10 +96,12 @@ def blocks(
     Args:
         rows: See `index`.
         answers: See `index`.
-        names: Of the runs; none for a dataset, whose only answers are frames.
+        runs: Name of each run, and whether its scores are probabilities of a yes; none for a
+            dataset, whose only answers are frames.
         details: Tells the rest.
     """
-    yield "index", {**index(rows, answers), "runs": list(names)}
+    names, probable = [name for name, _ in runs], [yes for _, yes in runs]
+    yield "index", {**index(rows, answers), "runs": names, "probable": probable}
     for number, block in enumerate(details.blocks(rows, answers)):
         yield f"details-{number}", block
     yield "pictures", {"table": details.strips.table, "thumbs": details.thumbs}

@@ -86,7 +86,7 @@ def as_json(value: object) -> Markup:
     r"""Writes JSON that is safe inside a script element: ASCII, and free of `<`, `>` and `&`.
 
     >>> str(as_json({"text": "</script>"}))
-    '{"text":"\\\\u003c/script\\\\u003e"}'
+    '{"text":"\\u003c/script\\u003e"}'
     """
     from markupsafe import Markup
 

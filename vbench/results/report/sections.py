@@ -39,6 +39,11 @@ class Shown:
         return Plotted(self.name, self.run.summary["tests"], self.records)
 
     @property
+    def probable(self) -> bool:
+        """Whether its scores are probabilities of a yes."""
+        return str(self.run.config["scorer"]["_target_"]).endswith(".Entailment")
+
+    @property
     def summary(self) -> RunSummary:
         """The run as tables take it."""
         config = self.run.config
@@ -123,11 +128,7 @@ def plots(runs: Sequence[Shown]) -> list[Figure]:
     kept = runs[:MOST_RUNS]
     plotted = [shown.plotted for shown in kept]
     found = [accuracy(plotted), outcomes(plotted)]
-    asked = [
-        (shown.name, reliability(shown.records))
-        for shown in kept
-        if str(shown.run.config["scorer"]["_target_"]).endswith(".Entailment")
-    ]
+    asked = [(shown.name, reliability(shown.records)) for shown in kept if shown.probable]
     curves = [(name, curve) for name, curve in asked if curve is not None]
     if curves:
         found.append(calibration(curves))

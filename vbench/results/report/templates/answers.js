@@ -34,17 +34,17 @@ function line(name, value) {
   return make("p", "", `${name}: `, told(value));
 }
 
-function exchange(one, strings, number) {
+function exchange(one, strings, which) {
   const parts = [];
   if (one.system !== undefined) {
-    parts.push(make("div", "label", `System${number}`), make("pre", "", told(strings[one.system])));
+    parts.push(make("div", "label", `System${which}`), make("pre", "", told(strings[one.system])));
   }
   const asked = one.prompt ?? one.text;
   if (asked !== undefined) {
     const label = one.prompt === undefined ? "Text" : "Prompt";
-    parts.push(make("div", "label", label + number), make("pre", "", told(strings[asked])));
+    parts.push(make("div", "label", label + which), make("pre", "", told(strings[asked])));
   }
-  if (one.reply !== undefined) parts.push(make("div", "label", `Reply${number}`), make("pre", "", told(one.reply)));
+  if (one.reply !== undefined) parts.push(make("div", "label", `Reply${which}`), make("pre", "", told(one.reply)));
   (one.words ?? []).forEach((word, i) => {
     const value = one.log_probs?.[i];
     const share = value === null || value === undefined ? "–" : `${number(value)} (${number(Math.exp(value))})`;
@@ -54,7 +54,7 @@ function exchange(one, strings, number) {
   if (one.tokens) {
     const [prompt, visual, reply] = one.tokens;
     const size = one.frame_shape ? `, frames ${one.frame_shape.join(" × ")}` : "";
-    parts.push(make("p", "", `${prompt} tokens in, ${visual} of them video${size}; ${reply} out; `, told(one.finish ?? "")));
+    parts.push(make("p", "", `${prompt} tokens in, ${visual} of them video${size}; ${reply} out${one.finish ? "; " : ""}`, told(one.finish ?? "")));
   }
   return parts;
 }

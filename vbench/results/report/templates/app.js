@@ -100,3 +100,4 @@ emptyDetail();
 window.addEventListener("hashchange", route);
 route();
 document.documentElement.dataset.ready = "true";
+prepareWhenIdle();

@@ -124,7 +124,7 @@ function pairRow(n, [c, t], text, answers) {
   const clips = SAMPLES.clips[n].length, texts = SAMPLES.texts[n].length;
   const letter = SAMPLES.letters[n][t] ?? String(t + 1);
   const which = clips > 1 && texts > 1 ? `clip ${c + 1} · ${letter}` : clips > 1 ? `clip ${c + 1}` : letter;
-  const cells = RUNS.map((_, k) => named(k, scoreCell(answers[k]?.scores, c * texts + t, clips * texts)));
+  const cells = RUNS.map((_, k) => named(k, scoreCell(k, answers[k]?.scores, c * texts + t, clips * texts)));
   return make("tr", isRight(n, c, t) ? "is-right" : "",
     make("td", "pair", make("span", "which", told(which)), told(text)), cells);
 }
@@ -135,13 +135,16 @@ function named(k, cell) {
   return cell;
 }
 
-function scoreCell(scores, place, size) {
+function scoreCell(k, scores, place, size) {
   if (!scores || scores.length !== size || scores[place] === null) return make("td", "", "–");
-  const known = scores.filter((score) => score !== null);
-  const low = Math.min(...known), high = Math.max(...known);
-  const bar = make("i", "");
-  bar.style.width = `${high > low ? 100 * (0.08 + (0.92 * (scores[place] - low)) / (high - low)) : 100}%`;
-  return make("td", scores[place] === high ? "top-score" : "", number(scores[place]), make("span", "bar", bar));
+  const best = scores[place] === Math.max(...scores.filter((score) => score !== null));
+  const cell = make("td", best ? "top-score" : "", number(scores[place]));
+  if (DATA.probable[k]) {
+    const bar = make("i", "");
+    bar.style.width = `${100 * scores[place]}%`;
+    cell.append(make("span", "bar", bar));
+  }
+  return cell;
 }
 
 function verdict(k, n) {

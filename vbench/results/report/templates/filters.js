@@ -3,20 +3,30 @@
 const wanted = { search: "", test: "", outcome: "", status: "", model: "", agree: "" };
 let haystacks = null;
 
-/** Returns all that can be searched, in lower case, one string per sample; made on first use. */
-function searchable() {
-  if (haystacks === null) {
-    const lower = DATA.strings.map((text) => text.toLowerCase());
-    const videos = DATA.clips.map((clip) => `${clip[0]}\n${clip[1]}`.toLowerCase());
-    haystacks = SAMPLES.id.map((id, n) => {
-      const parts = SAMPLES.texts[n].map((place) => lower[place]);
-      if (SAMPLES.question[n] >= 0) parts.push(lower[SAMPLES.question[n]]);
-      for (const clip of SAMPLES.clips[n]) parts.push(videos[clip]);
-      parts.push(nameOf(n).toLowerCase(), SAMPLES.cluster[n].toLowerCase());
-      for (const [key, value] of SAMPLES.groups[n]) parts.push(`${key}=${value}`.toLowerCase());
-      return parts.join("\n");
-    });
+/** Makes all that can be searched, in lower case, a string per sample: for so many samples more. */
+function prepareSearch(more = COUNT) {
+  haystacks ??= [];
+  const last = Math.min(COUNT, haystacks.length + more);
+  for (let n = haystacks.length; n < last; n++) {
+    let text = `${nameOf(n)}\n${SAMPLES.cluster[n]}`;
+    for (const place of SAMPLES.texts[n]) text += `\n${DATA.strings[place]}`;
+    if (SAMPLES.question[n] >= 0) text += `\n${DATA.strings[SAMPLES.question[n]]}`;
+    for (const place of SAMPLES.clips[n]) text += `\n${DATA.clips[place][0]}\n${DATA.clips[place][1]}`;
+    for (const [key, value] of SAMPLES.groups[n]) text += `\n${key}=${value}`;
+    haystacks.push(text.toLowerCase());
   }
+  return last === COUNT;
+}
+
+/** Prepares the search while nothing else is to be done, so that the first word is found at once. */
+function prepareWhenIdle() {
+  if (prepareSearch(500)) return;
+  if (window.requestIdleCallback) requestIdleCallback(prepareWhenIdle);
+  else setTimeout(prepareWhenIdle, 20);
+}
+
+function searchable() {
+  prepareSearch();
   return haystacks;
 }
 
