@@ -15,6 +15,9 @@ FILES = [
     "velociti/v2",
     "velociti/human_subset",
     "velociti/from_vidsitu",
+    "velociti/filtered",
+    "videobench/toy",
+    "questions",
 ]
 
 

@@ -41,7 +41,7 @@ class Velociti:
         samples = read_samples(Path(self.root), self.tests, self.source, self.ivat)
         if self.kept is None:
             return samples
-        judged = _judged(Path(self.kept))
+        judged = read_kept(Path(self.kept))
         tests = {test for test, _ in judged}
         names = ((sample, (sample.test, sample.sample_id)) for sample in samples)
         return [s for s, name in names if s.test not in tests or judged.get(name, False)]
@@ -55,8 +55,12 @@ class Velociti:
         return None
 
 
-def _judged(file: Path) -> dict[tuple[str, str], bool]:
-    """Returns test and sample → whether quality control keeps it."""
+def read_kept(file: Path) -> dict[tuple[str, str], bool]:
+    """Returns test and sample → whether quality control keeps it.
+
+    Raises:
+        DataError: It is no kept.jsonl.
+    """
     try:
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         return {(row["test"], row["sample_id"]): bool(row["kept"]) for row in rows}
