@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vbench.metrics.videobench import FINAL, LEGACY, LEVELS
-from vbench.results.layouts import RunSummary
+from vbench.results.layouts import RunSummary, run_notes
 from vbench.results.run import Run
 
 Estimate = Mapping[str, Any]
@@ -31,6 +31,14 @@ class Ours:
     def label(self) -> str:
         """The run's name."""
         return self.shown.name
+
+    @property
+    def mark(self) -> str:
+        """What else than its name a heading must say: a draw of samples, another metric."""
+        own = [part for part in self.shown.metric.split(", ") if part != "metric=videobench"]
+        limit = [] if self.shown.limit is None else [f"limit={self.shown.limit}"]
+        marks = ", ".join(part for part in (*limit, *own) if part)
+        return f" ({marks})" if marks else ""
 
     @property
     def choices(self) -> Mapping[str, str]:
@@ -86,7 +94,11 @@ class Ours:
 
 
 def notes(runs: Sequence[Ours]) -> list[str]:
-    """Returns what must be known of runs that stand beside Video-Bench's printed values."""
+    """Returns what must be known of runs that stand beside Video-Bench's printed values.
+
+    Args:
+        runs: The runs of a table.
+    """
     found = []
     for run in runs:
         told = [f"dataset {run.choices.get('dataset')}", f"scorer {run.scorer}"]
@@ -104,4 +116,5 @@ def notes(runs: Sequence[Ours]) -> list[str]:
             "other questions than the paper's: compare ours with their chance and with one "
             "another, not with printed columns"
         )
-    return found
+    shown = [replace(run.shown, metric="") for run in runs]
+    return found + [note for note in run_notes(shown) if not note.startswith("answered: ")]

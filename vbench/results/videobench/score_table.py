@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from vbench.results.layouts import run_notes
 from vbench.results.tables import Cell, Column, Line, Table
 from vbench.results.videobench.ours import Ours, notes
 from vbench.results.videobench.printed import (
@@ -54,7 +53,6 @@ def score_table(name: str, runs: Sequence[Ours]) -> Table:
     title += f" and ours (scorer {scorers})" if runs else ""
     columns = columns_of(printed, runs)
     told = [*_NOTES, *slips(name), *(_OUR_NOTES if runs else ()), *notes(runs)]
-    told += run_notes([run.shown for run in runs])
     return Table(f"{title}: accuracy in %", "Dataset", columns, tuple(lines), tuple(told))
 
 
@@ -76,7 +74,6 @@ def level_table(runs: Sequence[Ours]) -> Table:
         ]
     title = f"Video-Bench, Table 3 (E), printed ({SOURCE}) and ours: accuracy in %"
     told = (PLACES, *(_OUR_NOTES if runs else ()), *notes(runs))
-    told += tuple(run_notes([run.shown for run in runs]))
     return Table(title, "Level", columns_of(gpt, runs), tuple(lines), told)
 
 
@@ -84,7 +81,7 @@ def columns_of(printed: Sequence[Printed], runs: Sequence[Ours]) -> tuple[Column
     """Returns a column per printed model and one per run."""
     return (
         *(Column(row.key, row.label) for row in printed),
-        *(Column(f"ours {run.label}", f"{run.label}{run.shown.mark}", "ours") for run in runs),
+        *(Column(f"ours {run.label}", f"{run.label}{run.mark}", "ours") for run in runs),
     )
 
 

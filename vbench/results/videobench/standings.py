@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from vbench.metrics.videobench import FINAL
-from vbench.results.layouts import run_notes
 from vbench.results.samples import read_samples
 from vbench.results.tables import Cell, Column, Line, Table
 from vbench.results.videobench.ours import Ours, notes
@@ -44,7 +43,7 @@ def figure_2(runs: Sequence[Ours]) -> Table:
                       f"{100 * of['ci_high']:.1f}]", 100 * of["value"], 100 * of["chance"])
                   for k, of in own.items()}  # fmt: skip
         part = ", partial" if run.lacking(FINAL) else ""
-        label = f"{run.label} (ours{part}){run.shown.mark}"
+        label = f"{run.label} (ours{part}){run.mark}"
         entry = (values[FINAL][1], label, _ranking_cells(values))
         (ranked if run.is_released and run.is_whole else apart).append(entry)
     ranked.sort(key=lambda entry: -entry[0])
@@ -56,7 +55,6 @@ def figure_2(runs: Sequence[Ours]) -> Table:
     told = ["over: points over chance, derived from Table 2 for printed rows", *notes(runs)]
     if apart:
         told.append("without a rank: not all questions of the thirteen released datasets")
-    told += run_notes([run.shown for run in runs])
     return Table(f"{title}: accuracy in %", "Model", columns, tuple(lines), tuple(told))
 
 
@@ -136,11 +134,11 @@ def figure_5(runs: Sequence[Ours]) -> Table:
     columns = (
         *(Column(row.key, row.label, "Video-ChatGPT") for row in printed),
         *(
-            Column(f"ours {run.label}", f"{run.label}: {run.scorer}{run.shown.mark}", "ours")
+            Column(f"ours {run.label}", f"{run.label}: {run.scorer}{run.mark}", "ours")
             for run in runs
         ),
     )
     title = f"Video-Bench, Figure 5: ways to read answers, printed ({SOURCE}) and ours"
     told = [PLACES, "levels and final of the printed columns: derived from their cells"]
-    told += [*notes(runs), *run_notes([run.shown for run in runs])]
+    told += notes(runs)
     return Table(f"{title}: accuracy in %", "Dataset", columns, tuple(lines), tuple(told))
