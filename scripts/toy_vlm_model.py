@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from toy_vlm_rows import GRID, MERGED, PATCHES, Rows
 from toy_vlm_words import (
     END,
     IMAGE,
-    IMAGE_SIZE,
     MERGE_SIZE,
     PAD,
     PATCH_SIZE,
@@ -33,10 +32,6 @@ from vbench.datasets.toy.world import (
     ToyEvent,
 )
 
-GRID = IMAGE_SIZE // PATCH_SIZE
-PATCHES = GRID**2
-MERGED = PATCHES // MERGE_SIZE**2
-
 ACTIONS = tuple((verb, way) for verb, of in VERBS.items() for way in (of.directions or (None,)))
 FACTS: Mapping[str, Sequence[object]] = {
     "agent": CHARACTERS,
@@ -48,7 +43,7 @@ FACTS: Mapping[str, Sequence[object]] = {
 
 
 def build_model(
-    *, width: int, depth: int, hidden: int, layers: int, mlp: int, heads: int = 4
+    *, width: int, depth: int, hidden: int, layers: int, mlp: int, heads: int = 2
 ) -> Qwen2VLForConditionalGeneration:
     """Returns an untrained Qwen2-VL of less than two million weights."""
     words = vocabulary()
@@ -213,45 +208,65 @@ class ReadingHeads(nn.Module):
     """What the language model is to know half-way; not saved.
 
     `when`: the place in time of each video token, after the first layer. The others are asked at
-    each word that completes a fact. `match`: which pairs of frames the sentence so far is true of,
-    by comparing word and video after the second layer, as attention does. `truth`: which of the
-    five events it is true of and whether the statement so far is true of the clip; before the last
-    layer, so that an answer can look at it.
+    each word that completes a fact. `look`: the first head of the second layer is to look at the
+    tokens that the last thing said is true of, that of the third layer at those that the whole
+    sentence so far is true of. `truth`: of which of the five events that is, and whether the
+    statement so far is true of the clip; before the last layer, so that an answer can look at it.
     """
 
-    def __init__(self, hidden: int, pairs: int, width: int = 64) -> None:
+    def __init__(self, hidden: int, pairs: int) -> None:
         super().__init__()
         self.when = nn.Linear(hidden, pairs)
-        self.word = nn.Sequential(nn.LayerNorm(hidden), nn.Linear(hidden, width))
-        self.video = nn.Sequential(nn.LayerNorm(hidden), nn.Linear(hidden, width))
-        self.rare = nn.Parameter(torch.tensor(-2.0))
+        self.rare = nn.Parameter(torch.tensor([-2.0, -2.0]))
         self.truth = nn.Sequential(nn.LayerNorm(hidden), nn.Linear(hidden, EVENTS_PER_CLIP + 1))
 
     def forward(
         self,
+        model: Qwen2VLForConditionalGeneration,
         states: Sequence[Tensor],
-        video: slice,
-        words: tuple[Tensor, Tensor],
-        truths: Tensor,
+        rows: Rows,
     ) -> dict[str, Tensor]:
-        """Returns the three losses.
-
-        Args:
-            states: As `read` returns them.
-            video: Which tokens of a row are the video's.
-            words: Rows and places of the words asked at, (n,) each.
-            truths: (n, 6), 0 or 1.
-        """
+        """Returns the three losses of rows and their states, as `read` returns them."""
+        video = rows.video
         places = (video.stop - video.start) // MERGED
         times = torch.arange(places).repeat_interleave(MERGED)
         when = self.when(states[1][:, video])
-        seen = self.video(states[2][:, video]).unflatten(1, (places, -1)).mean(2)[words[0]]
-        said = self.word(states[2][words])
-        match = (seen @ said[:, :, None])[..., 0] / math.sqrt(said.shape[-1]) + self.rare
-        each = self.when.out_features // EVENTS_PER_CLIP
-        events = truths[:, : places // each].repeat_interleave(each, dim=1)
+        looks = []
+        for layer in (1, 2):
+            logits = glances(model, layer, states[layer], rows) + self.rare[layer - 1]
+            first = EVENTS_PER_CLIP * (layer - 1)
+            each = self.when.out_features // EVENTS_PER_CLIP
+            events = rows.truths[:, first : first + places // each]
+            target = events.repeat_interleave(each * MERGED, dim=1)
+            looks.append(F.binary_cross_entropy_with_logits(logits, target))
+        truth = self.truth(states[-2][tuple(rows.truth_at)])
         return {
             "when": F.cross_entropy(when.flatten(0, 1), times.repeat(len(when))),
-            "match": F.binary_cross_entropy_with_logits(match, events),
-            "truth": F.binary_cross_entropy_with_logits(self.truth(states[-2][words]), truths),
+            "last": looks[0],
+            "match": looks[1],
+            "truth": F.binary_cross_entropy_with_logits(truth, rows.truths[:, EVENTS_PER_CLIP:]),
         }
+
+
+def glances(
+    model: Qwen2VLForConditionalGeneration, layer: int, states: Tensor, rows: Rows
+) -> Tensor:
+    """Returns a layer's first head's attention logits (n, video tokens) of words to their videos.
+
+    Args:
+        model: The model.
+        layer: The layer.
+        states: (rows, tokens, hidden), what it reads.
+        rows: The rows; the words are those of `truth_at`.
+    """
+    inner = model.model.language_model
+    attention = inner.layers[layer].self_attn
+    read, at = inner.layers[layer].input_layernorm(states), tuple(rows.truth_at)
+    size = attention.head_dim
+    cos, sin = inner.rotary_emb(read, rows.positions)
+    words = F.linear(read[at], attention.q_proj.weight[:size], attention.q_proj.bias[:size])
+    tokens = read[:, rows.video]
+    tokens = F.linear(tokens, attention.k_proj.weight[:size], attention.k_proj.bias[:size])
+    words = _rotate(words, cos[at], sin[at])
+    tokens = _rotate(tokens, cos[:, rows.video], sin[:, rows.video])
+    return (tokens[at[0]] @ words[:, :, None])[..., 0] * attention.scaling

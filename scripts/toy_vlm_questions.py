@@ -68,13 +68,13 @@ class Examiner:
         """Draws a false statement that differs from a true one in one thing."""
         for _ in range(TRIES):
             true = self.true(kind)
-            if kind == "then" and change == "order":
-                wrong = Statement(kind, true.events[::-1])
+            if true.kind == "then" and change == "order":
+                wrong = Statement(true.kind, true.events[::-1])
             else:
                 k = self.rng.randrange(len(true.events))
                 events = list(true.events)
                 events[k] = self.changed(events[k], change)
-                wrong = Statement(kind, tuple(events))
+                wrong = Statement(true.kind, tuple(events))
             if not self.holds(wrong):
                 return wrong
         return self.false("one", "stranger")

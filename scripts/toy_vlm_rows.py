@@ -9,11 +9,24 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import Tensor
-from toy_vlm_model import MERGED
 from toy_vlm_statements import NONE, Text
-from toy_vlm_words import END, START, VIDEO, VISION_END, VISION_START, words_of
+from toy_vlm_words import (
+    END,
+    IMAGE_SIZE,
+    MERGE_SIZE,
+    PATCH_SIZE,
+    START,
+    VIDEO,
+    VISION_END,
+    VISION_START,
+    words_of,
+)
 
 from vbench.datasets.toy.world import CLIP_S
+
+GRID = IMAGE_SIZE // PATCH_SIZE
+PATCHES = GRID**2
+MERGED = PATCHES // MERGE_SIZE**2
 
 MOMENTS = tuple(second + part for second in range(round(CLIP_S)) for part in (0.25, 0.75))
 """A quarter and three quarters into each second, as sampler=velociti20 has them."""
@@ -28,6 +41,8 @@ ROW_TOKENS = 240
 class Rows:
     """Rows of tokens: a clip's video, then a tree of questions; one or more rows for each clip."""
 
+    video: slice
+    """Which of the tokens are the video's."""
     clips: Tensor
     """(rows,), whose video it is."""
     ids: Tensor
@@ -41,7 +56,7 @@ class Rows:
     truth_at: Tensor
     """(2, n), rows and places."""
     truths: Tensor
-    """(n, 6)"""
+    """(n, 11), as in `Text`"""
 
 
 class Row:
@@ -127,7 +142,9 @@ def lay_out(exams: Sequence[Sequence[tuple[str, list[Text]]]], pairs: int = PAIR
     pad = [size - len(row.ids) for row in rows]
     places = np.array([r.places + [(0, 0, 0)] * p for r, p in zip(rows, pad, strict=True)])
     truths = [(k, at, truth) for k, row in enumerate(rows) for at, truth in row.truths]
+    start = len(words_of(BEFORE))
     return Rows(
+        video=slice(start, start + pairs * MERGED),
         clips=torch.tensor(clips),
         ids=torch.tensor([r.ids + [0] * p for r, p in zip(rows, pad, strict=True)]),
         positions=torch.from_numpy(places).permute(2, 0, 1),

@@ -23,7 +23,8 @@ class Text:
     targets: list[int] = field(default_factory=list)
     """The next word, where the model is to say it."""
     truths: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
-    """Places and what the statement so far is true of: five events, the clip."""
+    """Places and what is true there, 0 or 1: which events the last thing said is true of (5), which
+    all that the sentence has said so far (5); whether the statement so far is true of the clip."""
 
     def add(self, text: str) -> Text:
         """Appends a text that is only read."""
@@ -133,11 +134,14 @@ def write(statement: Statement, clip: ToyClip, text: Text) -> bool:
         for piece, said in pieces(event, named=kind != "same"):
             text.add(piece)
             if said != before:
+                last = matching(event, said - before, clip)
                 matches = matching(event, said, clip)
                 truth = together(kind, first, matches, clip) if k else int(any(matches))
-                text.truths.append((len(text.ids) - 1, (*matches, *missing, truth)))
+                labels = (*last, *missing, *matches, *missing, truth)
+                text.truths.append((len(text.ids) - 1, labels))
                 before = said
         first = first or matches
         text.add("is" if kind == "same" and not k else ".")
-        text.truths.append((len(text.ids) - 1, (*matches, *missing, truth)))
+        labels = (*matches, *missing, *matches, *missing, truth)
+        text.truths.append((len(text.ids) - 1, labels))
     return bool(truth)

@@ -66,6 +66,9 @@ def test_checkpoint_is_of_the_scripts_design(
     built = scripts["train"].untrained(scripts["train"].Design())
     shapes = [{k: v.shape for k, v in m.state_dict().items()} for m in (model, built)]
     assert shapes[0] == shapes[1]
+    for part in ("text_config", "vision_config"):
+        asked = getattr(built.config, part).to_diff_dict()
+        assert getattr(model.config, part).to_diff_dict() == asked | {"dtype": "float32"}
     scripts["words"].build_processor().save_pretrained(tmp_path)
     for file in tmp_path.iterdir():
         shipped = (CHECKPOINT / file.name).read_text()
@@ -81,7 +84,7 @@ def test_captions_and_prompts_are_known_and_come_back(
     words = scripts["words"]
     texts = [words.SHORT_HEAD, words.SHORT_TAIL, words.LONG_HEAD, words.LONG_TAIL, words.PAIR_HEAD]
     texts += [words.PAIR_TAIL, words.DESCRIBE, words.OPTIONS_TAIL.format(count="four", letters="A")]
-    for index in range(200):
+    for index in range(60):
         events = benchmark_clip(9, index).events
         captions = [event_caption(event) for event in events]
         for a, b in combinations(events, 2):
@@ -100,7 +103,7 @@ def test_statements_are_written_and_judged_like_the_benchmarks(
     say_kind = {"one": say, "then": say_in_order, "same": say_same_person}
     verdicts = {(kind, truth): 0 for kind in say_kind for truth in (False, True)}
     words = {k: word for word, k in scripts["words"].vocabulary().items()}
-    for index in range(150):
+    for index in range(40):
         clip, other = training_clip(index), training_clip(index + 1)
         examiner = questions.Examiner(clip, [other], random.Random(index))
         for kind, change in [(k, c) for k in say_kind for c, _ in questions.CHANGES]:
@@ -113,7 +116,7 @@ def test_statements_are_written_and_judged_like_the_benchmarks(
                 assert [words[k] for k in text.ids] == scripts["words"].words_of(said.text)
                 assert text.truths[-1][1][-1] == truth
                 verdicts[statement.kind, truth] += 1
-    assert min(verdicts.values()) > 100
+    assert min(verdicts.values()) > 30
 
 
 def test_words_so_far_match_the_events_they_are_true_of(scripts: dict[str, ModuleType]) -> None:
@@ -124,25 +127,26 @@ def test_words_so_far_match_the_events_they_are_true_of(scripts: dict[str, Modul
     scripts["statements"].write(statement, clip, text)
     seen = dict(text.truths)
     scenes = [int(other.scene == event.scene) for other in clip.events]
-    agents = [int(s and o.agent == event.agent) for s, o in zip(scenes, clip.events, strict=True)]
-    assert list(seen[min(seen)]) == [*scenes, 1]
-    assert [list(truth) for truth in seen.values()][1] == [*agents, 1]
-    assert seen[len(text.ids) - 1] == (0, 0, 0, 1, 0, 1)
+    agents = [int(other.agent == event.agent) for other in clip.events]
+    both = [scene * agent for scene, agent in zip(scenes, agents, strict=True)]
+    assert list(seen[min(seen)]) == [*scenes, *scenes, 1]
+    assert [list(truth) for truth in seen.values()][1] == [*agents, *both, 1]
+    assert seen[len(text.ids) - 1] == (0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1)
 
 
 def test_answers_are_as_often_one_as_the_other(scripts: dict[str, ModuleType]) -> None:
     words = {k: word for word, k in scripts["words"].vocabulary().items()}
     counts = dict.fromkeys(["Yes", "No", *"ABCDEF"], 0)
-    for index in range(400):
+    for index in range(150):
         rng = random.Random(index)
         exam = scripts["questions"].exam(
             training_clip(index), [training_clip(index + 1)], rng, (4, 4, 4, 0)
         )
         for text in (text for _, texts in exam for text in texts):
             counts[words[text.targets[-1]]] += 1
-    assert 0.45 < counts["Yes"] / (counts["Yes"] + counts["No"]) < 0.55
-    assert 0.45 < counts["A"] / (counts["A"] + counts["B"]) < 0.55
-    assert min(counts.values()) > 30
+    assert 0.4 < counts["Yes"] / (counts["Yes"] + counts["No"]) < 0.6
+    assert 0.4 < counts["A"] / (counts["A"] + counts["B"]) < 0.6
+    assert min(counts.values()) > 3
 
 
 @torch.inference_mode()
@@ -187,8 +191,9 @@ def test_two_steps_end_to_end_are_reproducible(
     weights = []
     for name in ("one", "two"):
         out = tmp_path / name
-        steps = ["--seeing-steps", "1", "--reading-steps", "1"]
-        monkeypatch.setattr(sys, "argv", ["train_toy_vlm.py", "--out", str(out), *steps])
+        # The second run finds the first one's frames.
+        options = f"--seeing-steps 1 --reading-steps 1 --frames {tmp_path / 'frames.npy'}".split()
+        monkeypatch.setattr(sys, "argv", ["train_toy_vlm.py", "--out", str(out), *options])
         scripts["train"].main()
         weights.append((out / "model.safetensors").read_bytes())
         AutoProcessor.from_pretrained(out)
