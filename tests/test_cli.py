@@ -91,7 +91,10 @@ def test_help_of_a_command_lists_words_choices_and_keys(command: str, capsys: An
         (["model="], ["no model ''", "toy/clip"]),
         (["=3"], ["unknown key ''"]),
         (["hydra.foo=1"], ["hydra.foo", "cannot be composed"]),
-        (["-m", "hydra/launcher=slurm", "seed=1,2"], ["hydra/launcher/slurm", "basic"]),
+        (
+            ["-m", "hydra/launcher=slrum", "seed=1,2"],
+            ["hydra/launcher=slrum", "did you mean 'slurm'"],
+        ),
         (["run"], ["one of: annotate, build", "key=value"]),
         (["evaluate", "--multirn"], ["unknown flag '--multirn'", "did you mean '--multirun'"]),
         (["evaluate", "--model=toy/clip"], ["settings have no dashes: model=toy/clip"]),

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,28 +96,20 @@ def _evaluate(words: list[str]) -> int:
         return 0
     if swept is None:
         return _run(compose(overrides))
-    folders: list[str] = []
 
     def prepare(configs: Sequence[DictConfig]) -> Callable[[DictConfig], int]:
         from vbench.together import Together
 
-        together = Together(configs)
+        return partial(_run_and_report, run=Together(configs).run)
 
-        def evaluate(config: DictConfig) -> int:
-            code = _run_and_report(config, together.run)
-            folders.append(config.run_dir)
-            return code
-
-        return evaluate
-
-    code = sweep(swept, prepare)
-    done = [folder for folder in folders if Path(folder, "summary.json").is_file()]
+    swept_over = sweep(swept, prepare, _run_apart)
+    done = [folder for folder in swept_over.runs if Path(folder, "summary.json").is_file()]
     if len(done) > 1:
         from vbench.table import print_tables
 
         study = next((w.partition("=")[2] for w in swept if w.startswith("experiment=")), None)
         print_tables(done, "terminal", study if study in PAPER_TABLES else None)
-    return code
+    return swept_over.code
 
 
 def _run(config: DictConfig, run: Callable[[DictConfig], Run | None] | None = None) -> int:
@@ -138,6 +131,13 @@ def _run_and_report(config: DictConfig, run: Callable[[DictConfig], Run | None])
         return _run(config, run)
     except Exception as error:
         return _report(error)
+
+
+def _run_apart(config: DictConfig) -> int:
+    """Evaluates a job of a sweep whose other jobs run in other processes."""
+    from vbench.together import run_beside_others
+
+    return _run_and_report(config, run_beside_others)
 
 
 def _print_config(config: DictConfig) -> None:

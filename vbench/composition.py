@@ -109,6 +109,21 @@ def sweep_overrides(overrides: Sequence[str], asked: bool) -> list[str] | None:
     return list({text.partition("=")[0]: text for text in [*swept, *typed]}.values())
 
 
+def runs_here(overrides: Sequence[str]) -> bool:
+    """Says whether the launcher of a sweep runs its jobs one by one in this process.
+
+    Args:
+        overrides: From `sweep_overrides`.
+
+    Raises:
+        ConfigError: The launcher does not exist, or its plugin is not installed.
+    """
+    single = [text for text in overrides if len(jobs([text])) == 1]
+    with _hydra() as searchpath:
+        full = hydra_compose("evaluate", [*single, *searchpath], return_hydra_config=True)
+        return str(full.hydra.launcher._target_).endswith(".BasicLauncher")
+
+
 def multirun(
     overrides: Sequence[str], folder: Path, job: Callable[[DictConfig, int], int]
 ) -> list[int]:
@@ -117,7 +132,8 @@ def multirun(
     Args:
         overrides: From `sweep_overrides`.
         folder: Where Hydra keeps its multirun.yaml.
-        job: Gets the job's config and its number from 0; returns its exit code.
+        job: Gets the job's config and its number from 0; returns its exit code. Launchers that
+            start processes pickle it.
 
     Returns:
         The exit codes in order.
@@ -184,6 +200,8 @@ def _plain_errors() -> Iterator[None]:
         yield
     except MissingConfigException as error:
         group, _, name = (error.missing_cfg_file or "").rpartition("/")
+        if group == "hydra/launcher":
+            raise _no_launcher(name) from error
         options = error.options or vocabulary().choices.get(group.split("/")[0], ())
         raise ConfigError(
             f"there is no config '{error.missing_cfg_file}'",
@@ -206,6 +224,22 @@ def _plain_errors() -> Iterator[None]:
             why=str(getattr(error, "problem", error)),
             mend="correct the line: indent with spaces, and quote values that hold ': ' or '#'",
         ) from error
+
+
+_PLUGINS = {"joblib": "launchers", "submitit": "launchers", "ray": "ray"}
+"""Extras of the package by the first word of the launchers that they bring."""
+
+
+def _no_launcher(name: str) -> ConfigError:
+    extra = _PLUGINS.get(name.split("_")[0])
+    return ConfigError(
+        f"there is no launcher '{name}'",
+        where=f"hydra/launcher={name}",
+        why="its plugin of Hydra is not installed" if extra else "",
+        mend=f"pip install 'vbench-eval[{extra}]'"
+        if extra
+        else did_you_mean(name, ("basic", "joblib", "submitit_local", "slurm", "ray")),
+    )
 
 
 def _first_line(error: BaseException) -> str:

@@ -22,7 +22,7 @@ PAPER_TABLES = (
 
 def table(words: list[str]) -> int:
     """Does `vbench table`."""
-    known = {"--format": True, "--out": True, "--models": True}
+    known = {"--format": True, "--out": True, "--models": True, "--figures": False}
     paths, given = _inspecting("table", words, known)
     form = _format(given)
     if paths:
@@ -30,8 +30,24 @@ def table(words: list[str]) -> int:
 
         paper = paths.pop(0) if _is_paper(paths[0]) else None
         found = [path for word in paths for path in expand(word)]
-        print_tables(found, form, paper, given.get("--out"), given.get("--models"))
+        out = given.get("--out")
+        figures = (out or _figures_of(found)) if "--figures" in given else None
+        print_tables(found, form, paper, out, given.get("--models"), figures)
     return 0
+
+
+def _figures_of(paths: list[str]) -> str:
+    """Returns where the figures of a sweep lie.
+
+    Raises:
+        ConfigError: No sweep is named, or more than one path.
+    """
+    if len(paths) == 1 and not Path(paths[0], "config.yaml").exists():
+        return str(Path(paths[0], "figures"))
+    raise ConfigError(
+        "it is open where the figures go", where="--figures",
+        why="only a sweep's folder has a place for them", mend="add --out FOLDER",
+    )  # fmt: skip
 
 
 def _format(given: dict[str, str]) -> str:

@@ -43,7 +43,7 @@ _KEYS: Mapping[Command, type] = {
 
 _PARTS = ("visual", "generation")
 """Folders of conf/ that set a part of the model."""
-_STUDIES = (*_PARTS, "text_similarity", "entry", "experiment", "debug")
+_STUDIES = (*_PARTS, "text_similarity", "frame_order", "entry", "experiment", "debug")
 """Folders of conf/ that set other nodes or parts of one, and have none of their own."""
 
 _PLACES = frozenset({"dataset.root", "dataset.file", "dataset.videos", "dataset.kept"})

@@ -6,17 +6,20 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vbench.errors import VbenchError
+from vbench.errors import RunError, VbenchError
 from vbench.metrics.outcomes import Row
 from vbench.results.census import census
 from vbench.results.drawing import Drawing, save_drawing
+from vbench.results.folders import is_run, runs_under
 from vbench.results.graded import graded
 from vbench.results.layouts import RunSummary, tables
 from vbench.results.paired import by_name
 from vbench.results.pairing import check_samples
+from vbench.results.report.naming import run_names
 from vbench.results.reproduction import LAYOUTS, reproduction
 from vbench.results.rivals import Rival
 from vbench.results.run import Run, load_run, metric_mark
+from vbench.results.sweeps import finished, missing, write_figures
 from vbench.results.tables import Table, to_csv, to_html, to_latex, to_markdown, to_terminal
 from vbench.results.text import visible
 from vbench.results.videobench.catalogue import drawing, read_models
@@ -31,31 +34,59 @@ def print_tables(
     paper: str | None = None,
     out: str | None = None,
     models: str | None = None,
+    figures: str | None = None,
 ) -> None:
     """Prints every table that the runs can fill, or one paper's with ours beside it.
 
     Args:
-        paths: Run folders.
+        paths: Run folders, or folders that hold some: a sweep. Runs in those that are not finished
+            are named on stderr.
         form: `terminal`, `markdown`, `latex`, `csv` or `html`.
         paper: `velociti/table3`: its printed values, with the runs'. None: our own tables.
         out: A folder that gets each table, and a figure's pictures, as files; None: none.
         models: What is known of models, in the columns of Video-Bench's Table 1.
+        figures: A folder that gets pictures of accuracy along what the runs vary: number of frames,
+            sampler, order of frames; None: none.
 
     Raises:
         RunError: A folder is no finished run, or `out` cannot be written.
         DataError: The file of models cannot be read.
     """
-    runs = [load_run(path) for path in paths]
+    runs = [load_run(path) for path in _finished(paths)]
     names = short_names(runs)
+    graded_rows = _graded(runs)
     shown = [
         RunSummary(name, r.summary, r.config["limit"], metric_mark(r.config), rows)
-        for name, r, rows in zip(names, runs, _graded(runs), strict=True)
+        for name, r, rows in zip(names, runs, graded_rows, strict=True)
     ]
     for name, drawn in _drawings(paper, runs, shown, models).items():
         print_table(drawn.table, form)
         if out is not None:
-            for file in save_drawing(drawn, Path(out), name):
-                sys.stderr.write(f"vbench: {file}\n")
+            _tell(save_drawing(drawn, Path(out), name))
+    if figures is not None:
+        _tell(write_figures(runs, graded_rows, Path(figures)))
+
+
+def _tell(files: Sequence[Path]) -> None:
+    for file in files:
+        sys.stderr.write(f"vbench: {file}\n")
+
+
+def _finished(paths: Sequence[str]) -> list[Path]:
+    """Returns the runs among and in folders; says which of a sweep are not finished."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if is_run(path) or not runs_under(path):
+            found.append(path)
+            continue
+        done, left = finished(path), missing(path)
+        if not done:
+            raise RunError("no run is finished yet", where=str(path), mend=f"vbench status {path}")
+        found += done
+        if left:
+            sys.stderr.write(f"vbench: not finished, and left out: {len(left)} of {path}\n")
+        sys.stderr.writelines(f"  {visible(words)}\n" for words in left)
+    return list(dict.fromkeys(found))
 
 
 def _graded(runs: Sequence[Run]) -> list[Mapping[str, Row]]:
@@ -120,11 +151,8 @@ def short_names(runs: Sequence[Run]) -> list[str]:
         [of.get("entry", of["model"]) for of in choices],
         [of["model"] for of in choices],
         [f"{of['model']}{_difference(of, choices)}" for of in choices],
-        [f"{of['model']} {run.path.name}" for of, run in zip(choices, runs, strict=True)],
     )
-    return next(
-        (names for names in ways if len(set(names)) == len(names)), [str(r.path) for r in runs]
-    )
+    return next((names for names in ways if len(set(names)) == len(names)), run_names(runs))
 
 
 def _difference(own: Mapping[str, str], all_choices: Sequence[Mapping[str, str]]) -> str:

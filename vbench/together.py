@@ -91,6 +91,19 @@ class Together:
         }
 
 
+def run_beside_others(config: DictConfig) -> Run | None:
+    """Runs a job while others run in other processes, with which it shares what is on disk.
+
+    Frames that one has decoded are kept for the others; which they will be, it cannot know.
+
+    Raises:
+        VbenchError: See `evaluate`.
+    """
+    parts = Parts.build(config)
+    kept_gb = parts.loader.sweep_frames_gb
+    return run_parts(parts, config, share=Share({}, kept_gb) if kept_gb else None)
+
+
 def _shown(parts: Parts, config: DictConfig) -> Iterable[Clip]:
     """Returns the clips that a job shows frames of."""
     if "frames" not in parts.model.needs:

@@ -93,13 +93,16 @@ Exit codes: 0 nothing is wrong, 3 problems found, 1 the doctor itself failed.
 
 INSPECTING = {
     "table": """\
-vbench table [PAPER] RUN… [--format terminal|markdown|latex|csv|html] [--out FOLDER]
+vbench table [PAPER] RUN|SWEEP… [--format terminal|markdown|latex|csv|html] [--out FOLDER]
 
-RUN is the folder of a finished run, or a pattern in quotes: 'outputs/runs/*/*/*'.
+RUN is the folder of a finished run, or a pattern in quotes: 'outputs/runs/*/*/*'. SWEEP
+holds runs; those that are not finished are named and left out.
 PAPER: print the paper's values, beside those of the runs if there are any:
   velociti/table1 to table3
   videobench/table1, table2, table3, table3e, figure2, figure4, figure5, figure7, figure8
 --out: also write files: Markdown, LaTeX, CSV, HTML, and of a figure PNG and SVG.
+--figures: write accuracy by number of frames, sampler and order of frames, as far as the
+runs vary them, into the sweep's figures/ (or --out): PNG, SVG, CSV.
 --models FILE: parts and training sizes of your models for videobench/figure7 and 8, a
 CSV file in the columns of videobench/table1.
 """,

@@ -173,6 +173,7 @@ def test_orders_rearrange_the_same_frames(sampler: Sampler, span: Span) -> None:
     one = replace(sampler, order="repeat_one")(span)
     assert len(one) == len(chosen)
     assert set(one) == {chosen[len(chosen) // 2]}
+    assert replace(sampler, order="single")(span) == one[:1]
 
 
 @given(sampler=any_sampler(), span=spans())

@@ -19,11 +19,12 @@ from vbench.errors import ConfigError, DecodeError, did_you_mean
 from vbench.frames import rules
 from vbench.frames.timeline import Span
 
-Order = Literal["in_order", "reverse", "shuffle", "repeat_one"]
+Order = Literal["in_order", "reverse", "shuffle", "repeat_one", "single"]
 """How chosen frames are delivered.
 
 `in_order`: by time. `reverse`: last first. `shuffle`: a seeded permutation. `repeat_one`: the
-middle one of them, as many times as there were frames: a video without motion.
+middle one of them, as many times as there were frames: a video without motion. `single`: that one
+frame, once.
 """
 Short = Literal["keep", "repeat_last", "error"]
 """What happens when fewer frames are chosen than wanted.
@@ -105,6 +106,8 @@ class Sampler(ABC):
             return chosen[::-1]
         if self.order == "repeat_one":
             return [chosen[len(chosen) // 2]] * len(chosen)
+        if self.order == "single":
+            return [chosen[len(chosen) // 2]]
         if self.order == "shuffle":
             random.Random(self._seed("shuffle", span)).shuffle(chosen)
         return chosen

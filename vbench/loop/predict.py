@@ -49,6 +49,7 @@ def make_trainer(settings: TrainerSettings) -> lightning.Trainer:
                 num_nodes=settings.num_nodes,
                 precision=settings.precision,
                 strategy="ddp" if many else "auto",
+                plugins=_cluster(),
                 use_distributed_sampler=False,
                 logger=False,
                 enable_checkpointing=False,
@@ -62,6 +63,17 @@ def make_trainer(settings: TrainerSettings) -> lightning.Trainer:
             why=" ".join(str(error).split()),
             mend="use trainer=cpu, or as many devices as there are",
         ) from error
+
+
+def _cluster() -> list[Any]:
+    """Returns Slurm's environment without its requeueing, where Lightning would find it.
+
+    Before its time is up a job would save a checkpoint of a training that there is none of, and
+    queue itself again. Answers are on disk: the same command goes on.
+    """
+    from lightning.pytorch.plugins.environments import SLURMEnvironment
+
+    return [SLURMEnvironment(auto_requeue=False)] if SLURMEnvironment.detect() else []
 
 
 @contextmanager
