@@ -137,7 +137,8 @@ def test_commands_in_the_documents_compose(
             continue
         if words[1] in ("table", "show", "diff", "status"):  # they take runs
             continue
-        command = words[1] if words[1] in ("build", "doctor", "annotate") else "evaluate"
+        known = ("build", "doctor", "annotate", "report")
+        command = words[1] if words[1] in known else "evaluate"
         overrides = [word for word in words[1:] if "=" in word]
         if command != "evaluate" or "-m" not in words:
             compose(overrides, command)

@@ -47,6 +47,8 @@ def test_it_holds_every_config_and_asset_and_no_test(wheel: Path) -> None:
         assert f"vbench/conf/{file.relative_to(ROOT / 'conf').as_posix()}" in names
     for file in (path for path in (ROOT / "vbench" / "assets").rglob("*") if path.is_file()):
         assert file.relative_to(ROOT).as_posix() in names
+    templates = ROOT / "vbench" / "results" / "report" / "templates"
+    assert {file.relative_to(ROOT).as_posix() for file in templates.iterdir()} <= names
     assert not any(name.startswith(("tests/", "conf/", "outputs/")) for name in names)
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert wheel.stat().st_size < 10 * 2**20
