@@ -67,3 +67,14 @@ def test_hashes_follow_the_data_and_not_where_it_lies(tmp_path: Path) -> None:
     assert reworded["annotations"] != first["annotations"]
     assert reworded["files"] == first["files"]
     assert hashes(tmp_path, content="")["files"] is None  # the model opened none
+
+
+def test_a_run_of_an_earlier_version_has_no_letters(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    write_samples(tmp_path, ASKED, KEYS, {})
+    file = tmp_path / "samples.parquet"
+    pq.write_table(pq.read_table(file).drop_columns(["letters"]), file)
+    table = read_samples(tmp_path)
+    assert table["letters"].to_pylist() == [[]]
+    assert "letters" not in read_samples(tmp_path, ("test",)).column_names

@@ -153,7 +153,12 @@ def read_samples(folder: Path, columns: Sequence[str] = SAMPLE_SCHEMA.names) -> 
     """
     file = folder / "samples.parquet"
     try:
-        return pq.read_table(file, columns=list(columns))
+        known = set(pq.read_schema(file).names)
+        table = pq.read_table(file, columns=[name for name in columns if name in known])
+        if "letters" in columns and "letters" not in known:  # runs of earlier versions have none
+            none = pa.array([[]] * len(table), SAMPLE_SCHEMA.field("letters").type)
+            table = table.append_column("letters", none)
+        return table
     except (OSError, pa.ArrowInvalid) as error:
         raise RunError(
             "the run folder does not say what is asked",
