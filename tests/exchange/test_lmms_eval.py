@@ -82,6 +82,21 @@ def test_every_command_about_runs_works(
     assert main(["sheet", run, "--out", str(tmp_path / "sheet.html")]) == 0
 
 
+def test_two_imports_are_compared_on_the_same_samples(
+    lmms: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = [[sample(n, "A", said, f"v{n}") for n in range(6)] for said in ("A", "B")]
+    folders = []
+    for name, samples in zip(("good", "bad"), told, strict=True):
+        words = ["import", "lmms-eval", str(lmms(*samples)), "--name", name]
+        assert main([*words, "--out", str(tmp_path / "in")]) == 0
+        folders.append(capsys.readouterr().out.strip())
+    assert main(["compare", *folders]) in (0, 3)
+    said = capsys.readouterr().out
+    assert "videomme" in said
+    assert "100.0" in said
+
+
 def test_equal_questions_with_other_answers_stay_apart(imported: Path) -> None:
     # Samples 0 and 1 are one clip with one prompt: a run of ours would have asked it once.
     from vbench.results.lookup import sample as look_up

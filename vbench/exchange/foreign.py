@@ -28,6 +28,11 @@ from vbench.schema import identity
 from vbench.scorers.letters import Letters
 from vbench.scorers.readers import Reader
 
+METRICS = {
+    "videobench": "vbench.metrics.videobench.VideoBench",
+    "accuracy": "vbench.metrics.accuracy.Accuracy",
+}
+
 
 @dataclass(frozen=True)
 class Item:
@@ -216,7 +221,7 @@ def _config(origin: Origin, reader: str, metric: str) -> dict[str, Any]:
         "sampler": {},
         "prompt": {},
         "scorer": {"_target_": "vbench.scorers.letters.Letters", "reader": reader},
-        "metric": {"tie": "strict"},
+        "metric": {"_target_": METRICS[metric], "tie": "strict"},
         "trainer": {"precision": None},
         "limit": None,
         "seed": None,
