@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vbench.results.layouts import RunSummary, run_notes
+from vbench.results.report.curves import curves, point
 from vbench.results.report.figures import (
     MOST_RUNS,
     Figure,
@@ -120,20 +121,29 @@ def failures(runs: Sequence[Shown]) -> dict[str, Any]:
 
 
 def plots(runs: Sequence[Shown]) -> list[Figure]:
-    """Returns the plots; beyond MOST_RUNS runs they show the first.
+    """Returns the plots that hold all runs; beyond MOST_RUNS they show the first.
 
     Args:
         runs: The runs.
     """
     kept = runs[:MOST_RUNS]
     plotted = [shown.plotted for shown in kept]
-    found = [accuracy(plotted), outcomes(plotted)]
+    points = [point(shown.run.config, shown.run.summary["tests"]) for shown in runs]
+    found = curves([one for one in points if one is not None], tests_of(runs))
+    found += [accuracy(plotted), outcomes(plotted)]
     asked = [(shown.name, reliability(shown.records)) for shown in kept if shown.probable]
-    curves = [(name, curve) for name, curve in asked if curve is not None]
-    if curves:
-        found.append(calibration(curves))
-    drawn = [margins(run) for run in plotted]
-    return [*found, *(figure for figure in drawn if figure is not None)]
+    told = [(name, curve) for name, curve in asked if curve is not None]
+    return [*found, calibration(told)] if told else found
+
+
+def margin_plots(runs: Sequence[Shown]) -> list[Figure]:
+    """Returns a plot of score margins per run, of the first MOST_RUNS.
+
+    Args:
+        runs: The runs.
+    """
+    drawn = [margins(shown.plotted) for shown in runs[:MOST_RUNS]]
+    return [figure for figure in drawn if figure is not None]
 
 
 def settings(runs: Sequence[Shown]) -> dict[str, Any]:

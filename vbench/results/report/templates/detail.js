@@ -108,8 +108,8 @@ function cell(address, [place, total, wide], [time, index]) {
 /** Returns the table of pairs: a row per clip and text, a column per model. */
 function scoreParts(n, clips, answers) {
   const texts = textsOf(n);
-  const table = make("table", "scores");
-  const heads = RUNS.map((name, k) => make("th", "", make("i", `mark r${k % 10}`), told(name)));
+  const table = make("table", RUNS.length > 3 ? "scores many" : "scores");
+  const heads = RUNS.map((name, k) => make("th", "", make("i", `mark r${k % 10}`), breaking(name)));
   const verdicts = RUNS.map((_, k) => named(k, make("td", "", verdict(k, n))));
   if (RUNS.length) table.append(make("thead", "", make("tr", "", make("th", "", ""), heads)));
   const body = make("tbody", "");
@@ -118,6 +118,11 @@ function scoreParts(n, clips, answers) {
   table.append(body);
   if (!texts.length) return RUNS.length ? [make("h3", "", "Outcome"), make("div", "wide", table)] : [];
   return [make("h3", "", RUNS.length ? "Texts and scores" : "Texts"), make("div", "wide", table)];
+}
+
+/** Returns a name that may go on in a new line after each of its parts. */
+function breaking(name) {
+  return name.split(/(?<=[_=/])/).flatMap((part) => [told(part), document.createElement("wbr")]);
 }
 
 function pairRow(n, [c, t], text, answers) {
