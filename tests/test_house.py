@@ -135,7 +135,7 @@ def test_commands_in_the_documents_compose(
         words = shlex.split(line, comments=True)
         if words[:1] != ["vbench"] or "…" in line or "--help" in words:
             continue
-        if words[1] in ("table", "show", "diff", "status"):  # they take runs
+        if words[1] in ("table", "show", "diff", "compare", "status"):  # they take runs
             continue
         known = ("build", "doctor", "annotate", "report")
         command = words[1] if words[1] in known else "evaluate"

@@ -52,6 +52,8 @@ def split(
 
 def group_names(score: Score) -> list[str]:
     """Returns the group rows a sample belongs to."""
+    if not score.sample.groups:
+        return []
     return [f"{column}={value}" for column, value in score.sample.groups.items()]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -41,6 +41,11 @@ def choose(scores: Float[np.ndarray, "n k"], target: Int[np.ndarray, " n"]) -> C
 
 def grade_choice(scores: Sequence[Score]) -> Credit:
     """Grades answered samples of any choice kind, each with its own number of candidates."""
-    columns = zip_longest(*(score.values for score in scores), fillvalue=np.nan)
-    target = np.array([score.sample.target for score in scores], dtype=np.int64)
-    return choose(np.array(list(columns), dtype=np.float64).T, target)
+    sizes = np.fromiter((len(score.values) for score in scores), np.int64, len(scores))
+    filled = np.arange(sizes.max()) < sizes[:, None]
+    values = np.full(filled.shape, np.nan)
+    values[filled] = np.fromiter(
+        chain.from_iterable(score.values for score in scores), np.float64, int(sizes.sum())
+    )
+    target = np.fromiter((score.sample.target for score in scores), np.int64, len(scores))
+    return choose(values, target)

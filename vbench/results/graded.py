@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+import gc
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from itertools import pairwise, repeat
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vbench.errors import RunError
 from vbench.metrics.outcomes import Row
-from vbench.records import Clip, Kind, Sample, Score, Status
+from vbench.records import Clip, Sample, Score
 from vbench.results.run import Run
 from vbench.schema import instantiate
 
-_PLAIN = ("test", "sample_id", "video_id", "cluster", "kind", "question", "target")
-_LISTS = ("texts", "scores", "clip_paths", "clip_spans_s", "groups")
-_OF_THE_ANSWER = ("outcome", "status", "reason", "truncated")
+Noun = TypeVar("Noun", Sample, Score)
+
+_REPEATED = (
+    "test", "video_id", "cluster", "kind", "question", "target", "status", "reason",
+)  # fmt: skip
+"""Columns of texts that many rows share."""
+
+_LISTS = ("texts", "scores", "clip_paths", "groups")
+
+_BATCH = 65_536
+"""Rows that are read at once."""
 
 
 def graded(run: Run) -> list[Row]:
@@ -42,8 +53,8 @@ def graded(run: Run) -> list[Row]:
 def read_scores(folder: Path) -> list[Score]:
     """Reads all samples of a run with their filled matrices, in the run's order.
 
-    Clips know their first video only by name (records.parquet keeps one per sample); a metric looks
-    at none of this.
+    Clips have their file but not their span, and the name of the sample's first video: a metric
+    looks at none of this.
 
     Args:
         folder: The run folder.
@@ -51,9 +62,14 @@ def read_scores(folder: Path) -> list[Score]:
     Raises:
         RunError: There are no records, or they are damaged.
     """
-    names = (*_PLAIN, *_LISTS, *_OF_THE_ANSWER)
+    names = [*_REPEATED, "sample_id", "truncated", *_LISTS]
+    repeated = [*_REPEATED, "texts.list.element", "clip_paths.list.element"]
+    scores: list[Score] = []
     try:
-        table = pq.read_table(folder / "records.parquet", columns=list(names))
+        file = pq.ParquetFile(folder / "records.parquet", read_dictionary=repeated)
+        with _no_collection():
+            for batch in file.iter_batches(_BATCH, columns=names, use_threads=False):
+                scores += _scores({name: _values(batch.column(name)) for name in names})
     except (OSError, pa.ArrowInvalid) as error:
         raise RunError(
             "the run's records cannot be read",
@@ -61,60 +77,97 @@ def read_scores(folder: Path) -> list[Score]:
             why=str(error).splitlines()[0],
             mend="type the run's command again: it writes them at its end",
         ) from error
-    columns = {name: _column(table[name]) for name in names}
-    clips: dict[tuple[Any, ...], tuple[Clip, ...]] = {}
-    return [
-        _score(dict(zip(names, values, strict=True)), clips)
-        for values in zip(*columns.values(), strict=True)
-    ]
+    return scores
 
 
-def _score(row: Mapping[str, Any], clips: dict[tuple[Any, ...], tuple[Clip, ...]]) -> Score:
-    key = (row["video_id"], row["clip_paths"], row["clip_spans_s"])
-    if key not in clips:
-        clips[key] = tuple(
-            Clip(row["video_id"], path, *span)
-            for path, span in zip(row["clip_paths"], row["clip_spans_s"], strict=True)
-        )
-    kind, target = cast(Kind, row["kind"]), row["target"]
-    sample = Sample(
-        test=row["test"],
-        sample_id=row["sample_id"],
-        kind=kind,
-        cluster=row["cluster"],
-        clips=clips[key],
-        texts=row["texts"],
-        target=target if target is None or kind == "open" else int(target),
-        question=row["question"],
-        groups=dict(row["groups"]),
+def _scores(of: Mapping[str, Sequence[Any]]) -> list[Score]:
+    """Builds a score per row, column by column: a million rows take seconds."""
+    seen = list(zip(of["video_id"], of["clip_paths"], strict=True))
+    clips = {own: tuple(Clip(own[0], path) for path in own[1]) for own in set(seen)}
+    groups: dict[tuple[Any, ...], dict[str, str]] = {own: dict(own) for own in set(of["groups"])}
+    samples = _made(
+        Sample,
+        {
+            "test": of["test"],
+            "sample_id": of["sample_id"],
+            "kind": of["kind"],
+            "cluster": of["cluster"],
+            "clips": list(map(clips.__getitem__, seen)),
+            "texts": of["texts"],
+            "target": list(map(_target, of["kind"], of["target"])),
+            "question": of["question"],
+            "groups": list(map(groups.__getitem__, of["groups"])),
+        },
     )
-    status = cast(Status, row["status"])
-    return Score(sample, status, row["scores"], row["reason"], bool(row["truncated"]))
+    return _made(
+        Score,
+        {
+            "sample": samples,
+            "status": of["status"],
+            "values": of["scores"],
+            "reason": of["reason"],
+            "truncated": list(map(bool, of["truncated"])),
+        },
+    )
 
 
-def _column(column: pa.ChunkedArray) -> Sequence[Any]:
-    """Returns a column as Python values, lists as tuples; equal texts are one object."""
-    array = column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):  # of no or of several chunks
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], column.type)
-    return _values(array)
+def _made(kind: type[Noun], columns: Mapping[str, Sequence[Any]]) -> list[Noun]:
+    """Builds many records at once, slot by slot, in half the time of as many constructors.
+
+    Args:
+        kind: A frozen dataclass with slots.
+        columns: Values of its fields, all of one length; other fields get their defaults.
+    """
+    count = len(next(iter(columns.values())))
+    made: list[Noun] = list(map(object.__new__, repeat(kind, count)))
+    for field in fields(kind):
+        values: Iterable[Any]
+        if field.name in columns:
+            values = columns[field.name]
+        elif field.default is not MISSING:
+            values = repeat(field.default)
+        else:
+            values = repeat(cast(Any, field.default_factory)())
+        deque(map(getattr(kind, field.name).__set__, made, values), maxlen=0)
+    return made
+
+
+def _target(kind: str, target: str | None) -> int | str | None:
+    return target if target is None or kind == "open" else int(target)
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keeps the garbage collector from looking through what is being built, over and over."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _values(array: pa.Array) -> Sequence[Any]:
+    """Returns a column as Python values, lists as tuples; equal texts are one object."""
     if pa.types.is_map(array.type):
         pairs = list(zip(_values(array.keys), _values(array.items), strict=True))
         return _split(pairs, array.offsets)
     if pa.types.is_list(array.type):
         return _split(_values(array.values), array.offsets)
-    if pa.types.is_floating(array.type):
-        return [math.nan if value is None else value for value in array.to_pylist()]
-    if pa.types.is_string(array.type):
-        known: Sequence[Any]
-        encoded = array.dictionary_encode()
-        known = encoded.dictionary.to_pylist()
-        return [None if i is None else known[i] for i in encoded.indices.to_pylist()]
-    return cast(list[Any], array.to_pylist())
+    if pa.types.is_dictionary(array.type):
+        known = [*_values(array.dictionary), None]
+        places = array.indices.fill_null(-1).to_numpy(zero_copy_only=False)  # -1: the None
+        return [known[place] for place in places.tolist()]
+    # Far faster than to_pylist; a score that is missing becomes NaN.
+    return cast(list[Any], array.to_numpy(zero_copy_only=False).tolist())
 
 
 def _split(values: Sequence[Any], offsets: pa.Array) -> list[tuple[Any, ...]]:
-    return [tuple(values[low:high]) for low, high in pairwise(offsets.to_pylist())]
+    ends: list[int] = offsets.to_numpy().tolist()
+    sizes = {high - low for low, high in pairwise(ends)}
+    if sizes == {0}:
+        return [()] * (len(ends) - 1)
+    if len(sizes) == 1:  # the usual case, and far faster than slices
+        return list(zip(*[iter(values[ends[0] : ends[-1]])] * sizes.pop(), strict=True))
+    return [tuple(values[low:high]) for low, high in pairwise(ends)]
