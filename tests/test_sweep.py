@@ -195,7 +195,7 @@ def test_a_job_that_a_launcher_lost_is_said_so(
 
 def other_processes(place: Path, launcher: str, *more: str) -> Path:
     """Runs a sweep as a user would; one job of it fails."""
-    words = ["-m", "model=oracle/random,oracle/constant,oracle/perfect", "logger=none",
+    words = ["-m", "model=oracle/random,oracle/perfect,oracle/constant", "logger=none",
              "sampler=nested", "sampler.num_frames=1,4"]  # fmt: skip
     command = [sys.executable, "-m", "vbench", *words, *rows(place), "sweep=study"]
     done = subprocess.run(

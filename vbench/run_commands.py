@@ -172,10 +172,12 @@ def compare(words: list[str]) -> int:
 
 def report(words: list[str]) -> int:
     """Does `vbench report`, of runs or of a dataset."""
-    known = {"--out": True, "--samples": True, "--no-strips": False}
+    known = {"--out": True, "--samples": True, "--no-strips": False, "--wandb": False}
     names, given = _inspecting("report", words, known)
     if not names:
         return 0
+    if "--wandb" in given:
+        return _mirror([path for name in names for path in expand(name)])
     if any("=" in name and not Path(name).exists() for name in names):
         from vbench.browse import report_dataset
         from vbench.schema import compose
@@ -195,6 +197,16 @@ def report(words: list[str]) -> int:
     most = number(given, "--samples", MOST_SAMPLES, int)
     page = report_runs(paths, given.get("--out"), most, "--no-strips" not in given)
     sys.stdout.write(f"{page}\n")
+    return 0
+
+
+def _mirror(paths: list[str]) -> int:
+    """Does `vbench report --wandb`."""
+    from vbench.results.sweeps import runs_of
+    from vbench.results.wandb import replay
+
+    for folder in runs_of(paths):
+        sys.stdout.write(f"{replay(folder)}\n")
     return 0
 
 

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vbench.errors import RunError, VbenchError
+from vbench.errors import VbenchError
 from vbench.metrics.outcomes import Row
 from vbench.results.census import census
 from vbench.results.drawing import Drawing, save_drawing
-from vbench.results.folders import is_run, runs_under
 from vbench.results.graded import graded
 from vbench.results.layouts import RunSummary, tables
 from vbench.results.paired import by_name
@@ -19,7 +18,7 @@ from vbench.results.report.naming import run_names
 from vbench.results.reproduction import LAYOUTS, reproduction
 from vbench.results.rivals import Rival
 from vbench.results.run import Run, load_run, metric_mark
-from vbench.results.sweeps import finished, missing, write_figures
+from vbench.results.sweeps import runs_of, write_figures
 from vbench.results.tables import Table, to_csv, to_html, to_latex, to_markdown, to_terminal
 from vbench.results.text import visible
 from vbench.results.videobench.catalogue import drawing, read_models
@@ -52,7 +51,7 @@ def print_tables(
         RunError: A folder is no finished run, or `out` cannot be written.
         DataError: The file of models cannot be read.
     """
-    runs = [load_run(path) for path in _finished(paths)]
+    runs = [load_run(path) for path in runs_of(paths)]
     names = short_names(runs)
     graded_rows = _graded(runs)
     shown = [
@@ -70,23 +69,6 @@ def print_tables(
 def _tell(files: Sequence[Path]) -> None:
     for file in files:
         sys.stderr.write(f"vbench: {file}\n")
-
-
-def _finished(paths: Sequence[str]) -> list[Path]:
-    """Returns the runs among and in folders; says which of a sweep are not finished."""
-    found: list[Path] = []
-    for path in map(Path, paths):
-        if is_run(path) or not runs_under(path):
-            found.append(path)
-            continue
-        done, left = finished(path), missing(path)
-        if not done:
-            raise RunError("no run is finished yet", where=str(path), mend=f"vbench status {path}")
-        found += done
-        if left:
-            sys.stderr.write(f"vbench: not finished, and left out: {len(left)} of {path}\n")
-        sys.stderr.writelines(f"  {visible(words)}\n" for words in left)
-    return list(dict.fromkeys(found))
 
 
 def _graded(runs: Sequence[Run]) -> list[Mapping[str, Row]]:

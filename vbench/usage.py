@@ -158,6 +158,7 @@ two runs each is held against the best of its test, or the one named by --agains
     "report": """\
 vbench report RUN|SWEEP… [--out PATH] [--samples=20000] [--no-strips]
 vbench report dataset=WORD [dataset.KEY=VALUE…] [limit=N] [strips=N] [--out PATH]
+vbench report --wandb RUN|SWEEP…
 
 Writes report.html into the folder of the run, or that which holds all the runs:
 tables, plots, settings, and a browser of samples with the frames that the models
@@ -166,6 +167,8 @@ left no pictures of are decoded again, once per file (--no-strips: not at all).
 
 The second form shows a dataset that no model was asked about, with frames chosen
 by sampler=uniform_midpoints, in outputs/reports/.
+
+The third logs finished runs to W&B from their folders, as logger=wandb does meanwhile.
 """,
     "status": """\
 vbench status RUN|SWEEP… [--json] [--explain-cache]

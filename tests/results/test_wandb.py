@@ -2,13 +2,20 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterator
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
-from vbench.results.wandb import WandbMirror
+import vbench
+from vbench.cli import main
+from vbench.errors import RunError
+from vbench.results.wandb import WandbMirror, replay
 
 _spec = importlib.util.spec_from_file_location(
     "wandb_file", Path(__file__).parent / "wandb_file.py"
@@ -104,3 +111,109 @@ def test_online_needs_a_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     monkeypatch.setenv("WANDB_API_KEY", "secret")
     assert mirror._mode() == "online"
     assert WandbMirror(mode="offline")._mode() == "offline"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_replayed_run_is_the_live_one(
+    evaluate_rows: Callable[..., Path], write_grey: Callable[..., None], tmp_path: Path
+) -> None:
+    rows = []
+    for k in range(3):
+        write_grey(tmp_path / f"{k}.mp4", 9 * k)
+        named = {"id": str(k), "positive": f"a red ball {k}", "negative": "a blue cube"}
+        rows.append({"video": str(tmp_path / f"{k}.mp4"), **named})
+    words = [
+        f"dataset.root={tmp_path}",
+        "model=toy/clip",
+        "logger=wandb",
+        "logger.group=study",
+        "logger.tags=[a,b]",
+    ]
+    run = evaluate_rows(rows, *words)
+    (live,) = (run / "wandb").glob("offline-run-*")
+    first = wandb_file.told(live)
+    assert len(first["full"]) == len(first["live"]) == 3
+    assert first["run"][2:] == ("vbench", "study", ["a", "b"])
+    assert first["run"][0] == run_id(run)
+    assert first["exit_code"] == 0
+    assert first["config"]["sampler.name"] == "velociti20"
+    tests = vbench.load_run(run).summary["tests"]
+    for name in ("value", "ci_low", "ci_high"):
+        assert first["summary"][f"table/{name}"] == tests["table"][name]
+
+    live.rename(tmp_path / live.name)
+    shutil.rmtree(tmp_path / "staging")
+    assert main(["report", "--wandb", str(run)]) == 0
+    (again,) = (run / "wandb").glob("offline-run-*")
+    second = wandb_file.told(again)
+    assert first == second
+    assert all(json.loads(row)[0] == "Image" for row in second["full"])
+    staged = [f.read_bytes() for f in (tmp_path / "staging").rglob("*") if f.is_file()]
+    strips = list((run / "frames").glob("*.jpg"))
+    assert len(strips) == 3
+    assert all(strip.read_bytes() in staged for strip in strips)
+
+
+def run_id(run: Path) -> str:
+    from omegaconf import OmegaConf
+
+    from vbench.schema import config_digest
+
+    return config_digest(OmegaConf.create(vbench.load_run(run).config))
+
+
+def test_what_cannot_be_replayed_is_explained(
+    evaluate_rows: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = evaluate_rows([{"id": "0", "positive": "a", "negative": "b"}])
+
+    def refuse(**given: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr("wandb.init", refuse)
+    with pytest.raises(RunError, match="could not be mirrored") as caught:
+        replay(run)
+    assert "no room" in caught.value.why
+    (run / "records.parquet").write_bytes(b"damaged")
+    with pytest.raises(RunError, match="records cannot be read"):
+        replay(run)
+    (run / "summary.json").unlink()
+    with pytest.raises(RunError, match="not finished"):
+        replay(run)
+
+
+PLANTED = "s3cr3t-planted"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_nothing_secret_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys in the environment, the command, a git remote, ~/.netrc and an address stay here."""
+    project = tmp_path / "project"
+    project.mkdir()
+    for words in (["init", "-q"], ["remote", "add", "origin", f"https://me:{PLANTED}@host/x.git"]):
+        subprocess.run(["git", *words], cwd=project, check=True)
+    monkeypatch.chdir(project)
+    for name in ("OPENAI_API_KEY", "HF_TOKEN", "WANDB_API_KEY", "VBENCH_SOMETHING"):
+        monkeypatch.setenv(name, PLANTED)
+    home = Path(os.environ["HOME"])
+    home.mkdir()
+    (home / ".netrc").write_text(f"machine host login me password {PLANTED}\n")
+    monkeypatch.setattr(sys, "argv", ["vbench", f"model.base_url=https://me:{PLANTED}@host/v1"])
+    mirror = WandbMirror(mode="offline")
+    config = {
+        "model.base_url": f"https://me:{PLANTED}@host/v1",
+        "dataset.files": [f"http://{PLANTED}@host/a.csv"],
+        "prompt.text": "Is it 5 o'clock @ home? a/b@c",
+    }
+    mirror.start(tmp_path / "run", "abc", "name", config)
+    mirror.add([a_record(0)])
+    mirror.finish([a_record(0)], ESTIMATES, tmp_path)
+    assert not mirror.broken
+    (run,) = (tmp_path / "run" / "wandb").glob("offline-run-*")
+    found = wandb_file.config(run)
+    assert found["model.base_url"] == "https://host/v1"
+    assert found["prompt.text"] == config["prompt.text"]
+    files = [f for place in ("run", "staging") for f in (tmp_path / place).rglob("*")]
+    read = [file.read_bytes() for file in files if file.is_file()]
+    assert len(read) > 3
+    assert not any(PLANTED.encode() in content for content in read)

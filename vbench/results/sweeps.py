@@ -7,12 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vbench.errors import VbenchError
+from vbench.errors import RunError, VbenchError
 from vbench.metrics.outcomes import Row
 from vbench.results.ablation import ablations
 from vbench.results.curves import drawing
 from vbench.results.drawing import save_drawing
-from vbench.results.folders import runs_under
+from vbench.results.folders import is_run, runs_under
 from vbench.results.graded import graded
 from vbench.results.jobs import JobNote, read_jobs
 from vbench.results.layouts import RunSummary, tables
@@ -46,6 +46,30 @@ def missing(sweep: Path) -> list[str]:
     others = [run for run in runs_under(sweep) if not _is_finished(run)]
     told = [f"{job.words}{' (failed)' if job.code == 1 else ''}" for job in jobs]
     return [*told, *(str(run) for run in others if run.resolve() not in known)]
+
+
+def runs_of(paths: Sequence[str]) -> list[Path]:
+    """Returns the runs among folders and the finished ones in them; says on stderr which are not.
+
+    Args:
+        paths: Run folders, or folders that hold some: a sweep.
+
+    Raises:
+        RunError: A folder holds runs of which none is finished.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if is_run(path) or not runs_under(path):
+            found.append(path)
+            continue
+        done, left = finished(path), missing(path)
+        if not done:
+            raise RunError("no run is finished yet", where=str(path), mend=f"vbench status {path}")
+        found += done
+        if left:
+            sys.stderr.write(f"vbench: not finished, and left out: {len(left)} of {path}\n")
+        sys.stderr.writelines(f"  {visible(words)}\n" for words in left)
+    return list(dict.fromkeys(found))
 
 
 def _is_finished(run: Path) -> bool:

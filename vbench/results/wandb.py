@@ -1,19 +1,32 @@
 """Weights & Biases as a mirror: it may be offline, off or broken, and the run goes on.
 
 While the run lasts, completed samples are appended to an INCREMENTAL table; at the end one full
-table with the frames the model saw is logged, and the estimates as summary values.
+table with the frames the model saw is logged, and the estimates as summary values. The same can be
+done afterwards, from the run folder alone (`replay`).
+
+Nothing secret is sent: no command line, no address of a git remote, no settings of the environment,
+and of a web address no user or password.
 """
 
 from __future__ import annotations
 
 import netrc
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec
 from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from omegaconf import OmegaConf
+
+from vbench.errors import RunError
+from vbench.results.run import Run, load_run
+from vbench.schema import config_digest, identity, run_name
 
 COLUMNS = (
     "test", "sample_id", "video_id", "cluster", "texts", "target", "scores", "outcome", "status",
@@ -33,8 +46,8 @@ def _never_fatal(
             method(self, *args, **kwargs)
         except Exception as error:
             self.broken = True
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            sys.stderr.write(f"wandb: mirroring stopped, the run goes on locally ({reason})\n")
+            self.reason = " ".join(f"{type(error).__name__}: {error}".split())
+            sys.stderr.write(f"wandb: mirroring stopped, the run goes on locally ({self.reason})\n")
 
     return guarded
 
@@ -55,6 +68,7 @@ class WandbMirror:
     def __post_init__(self) -> None:
         self.wants_frames = True
         self.broken = False
+        self.reason = ""
         self.run: Any = None
         self.live: Any = None
 
@@ -82,9 +96,17 @@ class WandbMirror:
             dir=str(folder),
             id=run_id,
             name=name,
-            config=dict(config),
+            config={key: _public(value) for key, value in config.items()},
             resume="allow",
-            settings=wandb.Settings(silent=True, console="off"),
+            settings=wandb.Settings(
+                silent=True,
+                console="off",
+                disable_git=True,
+                disable_code=True,
+                save_code=False,
+                x_disable_meta=True,
+                x_disable_stats=True,
+            ),
         )
         self.live = wandb.Table(columns=list(COLUMNS), log_mode="INCREMENTAL")
 
@@ -133,6 +155,58 @@ class WandbMirror:
         if self.mode != "auto":
             return self.mode
         return "online" if _has_key() else "offline"
+
+
+def replay(folder: Path) -> Path:
+    """Mirrors a finished run from its folder, as it would have been mirrored while it ran.
+
+    Where the run was mirrored to (project, entity, group, tags) is where it goes; one that was not
+    goes where conf/logger/wandb.yaml says. Frames are shown as far as their strips are there.
+
+    Args:
+        folder: The run folder.
+
+    Returns:
+        The folder of W&B's files.
+
+    Raises:
+        RunError: It is no finished run, its records are damaged, or W&B failed.
+    """
+    run = load_run(folder)
+    records = _records(run)
+    config = OmegaConf.create(run.config)
+    mirror = _mirror_of(run.config["logger"])
+    mirror.start(folder, config_digest(config), run_name(config), identity(run.config))
+    mirror.add(records)
+    mirror.finish(records, run.summary["tests"], folder / "frames")
+    if mirror.broken:
+        raise RunError("the run could not be mirrored", where=str(folder), why=mirror.reason)
+    return folder / "wandb"
+
+
+def _mirror_of(logger: Mapping[str, Any]) -> WandbMirror:
+    if not str(logger.get("_target_", "")).endswith(f".{WandbMirror.__name__}"):
+        return WandbMirror()
+    return WandbMirror(**{f.name: logger[f.name] for f in fields(WandbMirror) if f.name in logger})
+
+
+def _records(run: Run) -> list[dict[str, Any]]:
+    file = run.path / "records.parquet"
+    try:
+        found: list[dict[str, Any]] = pq.read_table(file).to_pylist()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise RunError(
+            "the run's records cannot be read", where=str(file), why=str(error).splitlines()[0],
+            mend="type the run's command again: it writes them at its end",
+        ) from error  # fmt: skip
+    return found
+
+
+def _public(value: object) -> object:
+    """Returns a setting without the user and password of a web address."""
+    if isinstance(value, list | tuple):
+        return [_public(entry) for entry in value]
+    return re.sub(r"(\w://)[^/@\s]+@", r"\1", value) if isinstance(value, str) else value
 
 
 def _has_key() -> bool:
