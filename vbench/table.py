@@ -53,7 +53,8 @@ def print_tables(
     """
     runs = [load_run(path) for path in runs_of(paths)]
     names = short_names(runs)
-    graded_rows = _graded(runs)
+    compared = paper is None or paper in LAYOUTS or figures is not None
+    graded_rows = _graded(runs) if compared else [{} for _ in runs]
     shown = [
         RunSummary(name, r.summary, r.config["limit"], metric_mark(r.config), rows)
         for name, r, rows in zip(names, runs, graded_rows, strict=True)
