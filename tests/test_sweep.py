@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -256,3 +257,63 @@ def test_a_job_on_two_devices_in_another_process(
         environment = json.loads((run / "environment.json").read_text())
         assert environment["devices"] == 2
     assert (folder / "figures" / "num_frames_table.png").is_file()
+
+
+SLURM = {
+    "sbatch": r"""#!/bin/bash
+# Runs an array's jobs one after another, as a cluster of one node would.
+cp "$1" "$(dirname "$0")/submitted.sh"
+last=$(sed -n 's/^#SBATCH --array=0-\([0-9]*\)%.*/\1/p' "$1")
+export SLURM_NTASKS_PER_NODE=$(sed -n 's/^#SBATCH --ntasks-per-node=//p' "$1")
+export SLURM_JOB_NAME=vbench SLURM_JOB_NUM_NODES=1 SLURM_NNODES=1 SLURM_ARRAY_JOB_ID=4200
+export SLURM_JOB_NODELIST=127.0.0.1 SLURM_NODELIST=127.0.0.1 SLURM_NTASKS=$SLURM_NTASKS_PER_NODE
+(for k in $(seq 0 "$last"); do
+  SLURM_ARRAY_TASK_ID=$k SLURM_JOB_ID=$((4201 + k)) SLURM_JOBID=$((4201 + k)) bash "$1"
+done) > "$(dirname "$0")/log" 2>&1 &
+echo "Submitted batch job 4200"
+""",
+    "srun": r"""#!/bin/bash
+while [[ "$1" == --* ]]; do
+  if [[ "$1" == *=* || "$1" == --unbuffered ]]; then shift; else shift 2; fi
+done
+for task in $(seq 0 $((SLURM_NTASKS - 1))); do
+  SLURM_PROCID=$task SLURM_LOCALID=$task SLURM_NODEID=0 "$@" &
+done
+wait
+""",
+    "sacct": "#!/bin/bash\necho 'JobID|State|NodeList'\n",
+}
+"""Enough of Slurm to start what would start on a cluster."""
+
+
+@pytest.mark.slow
+def test_slurm_as_far_as_one_machine_can_play_it(
+    tmp_path: Path, write_grey: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two jobs of two ranks each, which Slurm starts; one rank of each speaks for its job."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in SLURM.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    words = rows(tmp_path)
+    for k in range(12):
+        write_grey(tmp_path / f"{k}.mp4", k)
+    command = [
+        sys.executable, "-m", "vbench", "-m", *words, "model=toy/clip", "logger=none",
+        "sampler=nested", "sampler.num_frames=1,2", "trainer.devices=2", "sweep=cluster",
+        "hydra/launcher=slurm", "hydra.launcher.gpus_per_node=null",
+    ]  # fmt: skip
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + (programs / "log").read_text()
+    submitted = (programs / "submitted.sh").read_text().splitlines()
+    assert "#SBATCH --ntasks-per-node=2" in submitted
+    assert "#SBATCH --no-requeue" in submitted
+    assert not [line for line in submitted if "gpus" in line]
+    folder = tmp_path / "outputs" / "sweeps" / "cluster"
+    assert [note.code for note in read_jobs(folder)] == [0, 0]
+    assert (folder / "figures" / "num_frames_table.png").is_file()
+    for run in finished(folder):
+        ranks = {file.name.split("-")[1] for file in (run / "predictions").iterdir()}
+        assert ranks == {"0000", "0001"}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from omegaconf import DictConfig
 
@@ -15,6 +19,7 @@ from vbench.cli import main
 from vbench.frames import video
 from vbench.models.dual_encoder import DualEncoder
 from vbench.results.run import Run
+from vbench.results.sweeps import finished
 from vbench.schema import compose
 from vbench.together import Together
 
@@ -134,3 +139,73 @@ def test_without_room_for_frames_each_job_decodes_anew(
     ]  # fmt: skip
     run_all(jobs)
     assert set(passes.values()) == {2}
+
+
+COUNTS, SAMPLERS = "1,2,4,8,16,32", ("nested", "uniform_midpoints")
+STUDY = [f"sampler={','.join(SAMPLERS)}", f"sampler.num_frames={COUNTS}"]
+
+
+def jobs_of(place: Path, name: str) -> list[Path]:
+    return finished(place / "outputs" / "sweeps" / name)
+
+
+@pytest.mark.slow
+def test_two_models_six_counts_two_samplers_one_pass(
+    root: Path, tmp_path: Path, passes: Counter[str]
+) -> None:
+    """24 jobs in one command, an encoder and a language model: one pass over each file, not 24."""
+    sweep = ["-m", "model=toy/clip,toy/vlm", *STUDY, f"paths.outputs={tmp_path}/outputs"]
+    given = [word for word in words(root, tmp_path) if not word.startswith("model=")]
+    assert main([*sweep, *given, "dataset.tests=[agent_iden]", "sweep=all"]) == 0
+    assert len(jobs_of(tmp_path, "all")) == 24
+    assert len(passes) == VIDEOS
+    assert set(passes.values()) == {1}
+
+
+def command(root: Path, place: Path, name: str) -> list[str]:
+    more = words(root, place, "sampler=nested", "sampler.num_frames=1,4,8", f"sweep={name}")
+    return [sys.executable, "-m", "vbench", "-m", *more, f"paths.outputs={place}/outputs"]
+
+
+def scores(run: Path) -> np.ndarray:
+    return np.concatenate(vbench.load_run(run).records.scores.to_list())
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_and_typed_again(root: Path, tmp_path: Path) -> None:
+    """Of every request there is one answer, whenever the first start was killed."""
+    typed = [*command(root, tmp_path, "killed"), "loader.flush_seconds=0", "loader.batch_size=1"]
+    first = subprocess.Popen(typed, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    folder, until = tmp_path / "outputs" / "sweeps" / "killed", time.monotonic() + 300
+    while not list(folder.glob("*/*/*/predictions/*.parquet")):
+        assert first.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    first.kill()
+    first.wait()
+    before = {
+        (file.parents[1], key)
+        for file in folder.glob("*/*/*/predictions/*.parquet")
+        for key in pd.read_parquet(file, columns=["key"]).key
+    }
+    assert before
+    assert len(finished(folder)) < 3
+    subprocess.run(typed, check=True)
+    assert len(finished(folder)) == 3
+    for run in finished(folder):
+        files = (run / "predictions").glob("*.parquet")
+        keys = [key for file in files for key in pd.read_parquet(file, columns=["key"]).key]
+        assert len(keys) == len(set(keys))
+        assert {key for place, key in before if place == run} <= set(keys)
+
+
+@pytest.mark.slow
+def test_two_sweeps_at_once_on_one_cache(root: Path, tmp_path: Path) -> None:
+    sweeps = [subprocess.Popen(command(root, tmp_path, name)) for name in ("a", "b")]
+    assert [sweep.wait() for sweep in sweeps] == [0, 0]
+    subprocess.run([*command(root, tmp_path, "alone"), "loader.cache=false",
+                    "loader.sweep_frames_gb=0"], check=True)  # fmt: skip
+    for a, b, alone in zip(*(jobs_of(tmp_path, name) for name in ("a", "b", "alone")), strict=True):
+        assert a.name == b.name == alone.name
+        assert np.abs(scores(a) - scores(alone)).max() < 1e-5
+        assert np.abs(scores(b) - scores(alone)).max() < 1e-5
