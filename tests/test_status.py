@@ -19,6 +19,7 @@ import pytest
 import vbench
 from vbench.errors import RunError
 from vbench.results.process import this_process
+from vbench.results.resume import sweep_command
 from vbench.results.store import RunFolder
 from vbench.status import print_status
 
@@ -262,12 +263,27 @@ def test_a_sweep_is_a_table_with_what_to_do(
     assert "vbench -m model=oracle/random,oracle/constant,oracle/perfect" in out
     found = status(sweep, capsys=capsys)
     assert found["sweeps"][0]["jobs"] == 3
+    (failed,) = found["sweeps"][0]["failed"]
+    assert "model=oracle/perfect" in failed
+    assert f"failed: {failed}" in out
     done, stopped = sorted(found["runs"], key=lambda run: run["state"])
     assert done["resume"] == []
     (command,) = stopped["resume"]
     run = vbench.evaluate(*shlex.split(command)[2:])
     assert run is not None
     assert run.path == Path(stopped["run"])
+
+
+def test_a_sweep_goes_on_with_its_launcher(sweep: Path, tmp_path: Path) -> None:
+    """The folder of a sweep that joblib ran names joblib again."""
+    noted = (sweep / "multirun.yaml").read_text()
+    launcher = "    - hydra/launcher=joblib\n    - hydra.launcher.n_jobs=2\n"
+    started = noted.replace("overrides:\n    hydra:\n", f"overrides:\n    hydra:\n{launcher}")
+    assert started != noted
+    (tmp_path / "multirun.yaml").write_text(started)
+    found = sweep_command(tmp_path)
+    assert found is not None
+    assert found.command.endswith(" hydra/launcher=joblib hydra.launcher.n_jobs=2")
 
 
 def test_many_folders_and_folders_of_folders(

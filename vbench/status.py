@@ -195,7 +195,8 @@ def sweep_lines(runs: Sequence[RunStatus], sweeps: Sequence[SweepCommand]) -> li
     for sweep in sweeps:
         begun = len(runs_under(Path(sweep.folder)))
         lines += ["", visible(f"{sweep.folder}: {begun} of {sweep.jobs} jobs have begun")]
-        lines += [f"  {visible(sweep.command)}"] if begun < sweep.jobs else []
+        lines += [f"  failed: {visible(words)}" for words in sweep.failed]
+        lines += [f"  {visible(sweep.command)}"] if begun < sweep.jobs or sweep.failed else []
     return lines
 
 

@@ -14,6 +14,7 @@ import yaml
 
 from vbench.errors import VbenchError
 from vbench.records import FINAL
+from vbench.results.jobs import read_jobs
 from vbench.results.progress import Progress
 from vbench.results.store import read_config
 
@@ -61,6 +62,8 @@ class SweepCommand:
     folder: str
     jobs: int
     command: str
+    failed: tuple[str, ...] = ()
+    """The jobs that failed when it was last started, as they are typed."""
 
 
 def sweep_command(folder: Path) -> SweepCommand | None:
@@ -75,5 +78,12 @@ def sweep_command(folder: Path) -> SweepCommand | None:
         text = (folder / "multirun.yaml").read_text(encoding="utf-8")
         noted: dict[str, Any] = yaml.safe_load(text)
         words = noted["hydra"]["overrides"]["task"]
-        return SweepCommand(str(folder), len(jobs(words)), f"vbench -m {shlex.join(words)}")
+        launcher = [
+            word
+            for word in noted["hydra"]["overrides"].get("hydra", ())
+            if re.match(r"\+*hydra[/.]launcher", word)
+        ]
+        failed = tuple(job.words for job in read_jobs(folder) if job.code == 1)
+        command = f"vbench -m {shlex.join([*words, *launcher])}"
+        return SweepCommand(str(folder), len(jobs(words)), command, failed)
     return None
