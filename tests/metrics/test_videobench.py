@@ -84,7 +84,10 @@ def test_an_invalid_answer_is_wrong_and_left_out_where_the_official_scripts_do()
     assert found["tests"]["MSVD"]["chance"] == 0.25
     assert found["tests"]["task=t"]["value"] == 0.5
     assert found["coverage"]["incomplete"]["MSVD_legacy"]["answered"] == 3
-    assert "MSVD" not in found["coverage"]["incomplete"]
+    strict = found["coverage"]["incomplete"]["MSVD"]
+    assert strict == {"n": 4, "answered": 3, "if_wrong": 0.5, "if_right": 0.75}
+    outcomes = [VideoBench().outcome(score) for score in scores]
+    assert outcomes == ["right", "right", "wrong", "wrong"]
 
 
 def test_a_test_without_any_valid_answer_scores_nothing_and_has_no_legacy_score() -> None:

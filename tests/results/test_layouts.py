@@ -170,7 +170,7 @@ def test_a_run_without_answers_still_has_a_table():
     empty = {"tests": {}, "coverage": {"n": 3, "answered": 0, "failed": [{}], "incomplete": {}}}
     (table,) = tables([RunSummary("a", empty)]).values()
     assert table.title == "a: accuracy in %, no test answered"
-    assert table.notes[-1] == "a: 0 % of 3 samples answered, 1 failures recorded"
+    assert table.notes[-1] == "a: 0 % of 3 samples answered, 3 not (1 cause)"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,10 @@ class Outcomes:
     chance: float
     """The accuracy of random scores; NaN without samples."""
     unanswered: int = 0
-    """Samples of this row that have no credit because the model gave no usable answer."""
+    """Samples of this row without a usable answer of the model."""
+    counts_all: bool = False
+    """Whether these are among the graded, with what such a sample earns; else they have no credit.
+    """
     tie: Tie = "strict"
     samples: tuple[Sample, ...] = ()
     """The samples themselves, so that runs can be compared on those they share."""
@@ -161,7 +164,8 @@ def collect(
         clusters=np.array([score.sample.cluster for score in answered], dtype=np.str_),
         truncated=np.array([score.truncated for score in answered], dtype=np.bool_),
         chance=mean(credit.chance) if answered else math.nan,
-        unanswered=len(known) - len(answered),
+        unanswered=len(known) - len(valid),
+        counts_all=invalid == "graded",
         tie=tie,
         samples=tuple(score.sample for score in answered),
     )

@@ -16,7 +16,7 @@ import numpy as np
 from vbench.errors import ConfigError
 from vbench.metrics.accuracy import group_names, outcome, split
 from vbench.metrics.choice import grade_choice
-from vbench.metrics.outcomes import Credit, Mean, Outcomes, Row, Tie, collect, failure
+from vbench.metrics.outcomes import Credit, Mean, Outcomes, Row, Tie, collect, failure, has_target
 from vbench.records import Outcome, Score
 
 Levels = Mapping[str, Mapping[str, float]]
@@ -76,7 +76,9 @@ class VideoBench:
         return rows
 
     def outcome(self, score: Score) -> Outcome:
-        """Returns how one sample went; `unscored` ones are wrong by the count of this metric."""
+        """Returns how one sample went; without an answer it is wrong, as in the strict scores."""
+        if failure(score) is not None and has_target(score):
+            return "wrong"
         return outcome(score)
 
     def _in_order(self, found: Mapping[str, Outcomes]) -> list[Outcomes]:

@@ -140,7 +140,7 @@ def table_of_tests(runs: Sequence[RunSummary]) -> Table:
     for run in runs:
         for key, test in _tests(run).items():
             facts = _facts(run, key) | {"chance": _chance(test)}
-            label = f"{key}{run.mark}" if len(runs) == 1 else f"{run.label}: {key}"
+            label = key if len(runs) == 1 else f"{run.label}: {key}"
             lines.append(Line(label, tuple(facts[column.key] for column in columns)))
     found = [test for run in runs for test in _tests(run).values()]
     names = runs[0].label if len(runs) == 1 else f"{len(runs)} runs"
@@ -244,7 +244,10 @@ def run_notes(runs: Sequence[RunSummary]) -> list[str]:
         coverage = run.summary["coverage"]
         n, failed = coverage["n"], len(coverage["failed"])
         if n:
-            trouble = f", {failed} failures recorded" if failed else ""
+            lost = n - coverage["answered"]
+            trouble = (
+                f", {lost} not ({failed} {'cause' if failed == 1 else 'causes'})" if failed else ""
+            )
             share = _share(coverage["answered"], n)
             notes.append(f"{run.label}: {share} of {n} samples answered{trouble}")
         notes += [*_observed(run), *_unheard(run)]

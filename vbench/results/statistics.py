@@ -261,7 +261,7 @@ def _suspects(score: Score) -> list[Clip]:
 
 
 def _bounds(row: Row) -> dict[str, Any]:
-    asked = [len(part.credit) + part.unanswered for part in row.parts]
+    asked = [len(part.credit) + (0 if part.counts_all else part.unanswered) for part in row.parts]
     earned = [float(part.graded.sum()) for part in row.parts]
     missing = [part.unanswered for part in row.parts]
     return {

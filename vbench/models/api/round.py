@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import tenacity
@@ -63,7 +64,7 @@ class Round:
             reraise=True,
         )
         try:
-            said: Said = await retrying(self._once, call)
+            said = self._without_key(await retrying(self._once, call))
         except CallError as failed:
             return Said(self._failed(failed))
         except Exception as error:  # one odd reply must not cost the others
@@ -72,6 +73,14 @@ class Round:
         self.calling.failed_in_a_row = 0
         self.calling.journal.put(call.key, said)
         return said
+
+    def _without_key(self, said: Said) -> Said:
+        """Takes the key out of a reply, should a server echo it: replies are written down."""
+        reply = said.reply
+        text = None if reply.text is None else self.endpoint.scrub(reply.text)
+        return replace(
+            said, reply=replace(reply, text=text, reason=self.endpoint.scrub(reply.reason))
+        )
 
     async def _once(self, call: Call) -> Said:
         if self.stop is not None:

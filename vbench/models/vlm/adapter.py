@@ -201,10 +201,12 @@ class HfVideoLanguageModel:
         return _Ready(place, reply, prompt, continuations, view)
 
     def _too_long(self, reply: Reply, longest: int) -> str:
+        text = reply.prompt_tokens - reply.visual_tokens + longest
+        fewer = "choose fewer frames (sampler.num_frames) or fewer pixels (model.visual)"
         return (
             f"{reply.prompt_tokens} tokens of prompt ({reply.visual_tokens} of them visual) and "
-            f"{longest} of reply are more than the {self._context} that the model holds; choose "
-            "fewer frames (sampler.num_frames) or fewer pixels (model.visual)"
+            f"{longest} of reply are more than the {self._context} that the model holds; "
+            + ("the text alone is too long" if text > (self._context or 0) else fewer)
         )
 
     def _score(self, ready: Sequence[_Ready]) -> dict[tuple[int, int], Reply]:
