@@ -18,6 +18,7 @@ import vbench
 from vbench.cli import main
 from vbench.frames import video
 from vbench.models.dual_encoder import DualEncoder
+from vbench.results.ablation import score_change
 from vbench.results.run import Run
 from vbench.results.sweeps import finished
 from vbench.schema import compose
@@ -209,3 +210,22 @@ def test_two_sweeps_at_once_on_one_cache(root: Path, tmp_path: Path) -> None:
         assert a.name == b.name == alone.name
         assert np.abs(scores(a) - scores(alone)).max() < 1e-5
         assert np.abs(scores(b) - scores(alone)).max() < 1e-5
+
+
+@pytest.mark.slow
+def test_order_is_nothing_to_an_encoder_and_something_to_a_language_model(
+    root: Path, tmp_path: Path
+) -> None:
+    for model in ("toy/clip", "toy/vlm"):
+        given = [word for word in words(root, tmp_path) if not word.startswith("model=")]
+        more = ["dataset.tests=[chrono]", "frame_order=in_order,shuffle", f"model={model}"]
+        study = ["-m", "experiment=ablation/frame_order", f"sweep={model.replace('/', '-')}"]
+        assert main([*study, *given, *more, f"paths.outputs={tmp_path}/outputs"]) == 0
+    moved = {
+        model: score_change(*map(vbench.load_run, jobs_of(tmp_path, f"toy-{model}")))
+        for model in ("clip", "vlm")
+    }
+    assert moved["clip"] is not None
+    assert moved["clip"] <= 1e-5
+    assert moved["vlm"] is not None
+    assert moved["vlm"] > 0.05
