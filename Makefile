@@ -20,7 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
 		{ echo "no venv: install Python 3.11+ with its venv module (Debian: apt install python3-venv)"; exit 1; }
 	$(PIP) torch torchvision
-	$(PIP) -e '.[open-clip,hub,api,vlm,launchers,dev]'
+	$(PIP) -e '.[open-clip,hub,api,vlm,text-similarity,launchers,dev]'
 	@touch $@
 
 demo: $(STAMP) ## Decode real videos, ask a CLIP and a video-language model, print VELOCITI's tables (< 2 minutes)
