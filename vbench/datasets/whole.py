@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from vbench.errors import DataError
 
@@ -45,3 +47,36 @@ def write_whole(folder: Path, fill: Callable[[Path], None], what: str) -> bool:
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return True
+
+
+def read_manifest(file: Path, version: int, what: str) -> dict[str, Any] | None:
+    """Returns what a built set was made with, or None where there is no set.
+
+    Args:
+        file: JSON: `format` and the settings.
+        version: The `format` that this code writes.
+        what: What was written, for messages: `the toy set`.
+
+    Raises:
+        DataError: Another version built it, or the manifest is damaged.
+    """
+    try:
+        manifest: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if manifest.pop("format") == version:
+            return manifest
+        why = "another version of vbench built it"
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        why = f"{type(error).__name__}: {error}"
+    raise unusable(file, what, why)
+
+
+def unusable(file: Path, what: str, why: str) -> DataError:
+    """Returns the error of a set that was built and cannot be read."""
+    return DataError(
+        f"{what} cannot be used",
+        where=str(file),
+        why=why,
+        mend="delete the folder; it is built again on first use",
+    )

@@ -71,18 +71,28 @@ def find_architecture(name: str, config: Any) -> Any:
 
 
 def load_dual_encoder(checkpoint: Checkpoint) -> torch.nn.Module:
-    """Loads an image-text model in float32 on the CPU, frozen and in evaluation mode.
+    """Loads an image-text model (see `load_whole`)."""
+    from transformers import AutoModel
+
+    return load_whole(checkpoint, AutoModel)
+
+
+def load_whole(checkpoint: Checkpoint, kind: Any, spare: tuple[str, ...] = ()) -> torch.nn.Module:
+    """Loads a model in float32 on the CPU, frozen and in evaluation mode.
 
     Since transformers 5, `from_pretrained` keeps the file's own dtype unless told otherwise; the
     run's precision is decided elsewhere, so it is told.
 
+    Args:
+        checkpoint: Where its files are.
+        kind: The class of transformers that loads it.
+        spare: How names of weights begin that the file may hold beside.
+
     Raises:
         ModelError: The checkpoint cannot be read, or does not fit its architecture.
     """
-    from transformers import AutoModel
-
     with explained(checkpoint.name, "weights"), quietly():
-        module, info = AutoModel.from_pretrained(
+        module, info = kind.from_pretrained(
             checkpoint.source,
             dtype=torch.float32,
             output_loading_info=True,
@@ -93,7 +103,7 @@ def load_dual_encoder(checkpoint: Checkpoint) -> torch.nn.Module:
         checkpoint.name,
         total=len(module.state_dict()),
         missing=info["missing_keys"],
-        unexpected=info["unexpected_keys"],
+        unexpected=[key for key in info["unexpected_keys"] if not key.startswith(spare)],
         mismatched=[key for key, *_ in info["mismatched_keys"]],
     )
     return freeze(module)

@@ -16,14 +16,7 @@ import torch
 
 from vbench.checkpoints import Checkpoint, find_checkpoint
 from vbench.errors import ConfigError, ModelError
-from vbench.models.loading import (
-    check_keys,
-    explained,
-    freeze,
-    load_config,
-    load_tokenizer,
-    quietly,
-)
+from vbench.models.loading import load_config, load_tokenizer, load_whole
 from vbench.protocols import Need
 
 WEIGHT_ROW, BIAS_ROW, TEMPERATURE_ROW = 32099, 32098, 32097
@@ -200,22 +193,7 @@ class Vera:
 def _load(checkpoint: Checkpoint) -> torch.nn.Module:
     from transformers import T5EncoderModel
 
-    with explained(checkpoint.name, "weights"), quietly():
-        module, info = T5EncoderModel.from_pretrained(
-            checkpoint.source,
-            dtype=torch.float32,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,  # reported below, by name and shape
-            **checkpoint.load_options(),
-        )
-    check_keys(
-        checkpoint.name,
-        total=len(module.state_dict()),
-        missing=info["missing_keys"],
-        unexpected=[key for key in info["unexpected_keys"] if not key.startswith("lm_head.")],
-        mismatched=[key for key, *_ in info["mismatched_keys"]],
-    )
-    return freeze(module)
+    return load_whole(checkpoint, T5EncoderModel, spare=("lm_head.",))
 
 
 def _check_architecture(name: str, config: Any) -> None:

@@ -20,7 +20,7 @@ from vbench.datasets.toy.video import write_videos
 from vbench.datasets.toy.world import CLIP_S, ToyClip, benchmark_clip
 from vbench.datasets.velociti.layout import Layout
 from vbench.datasets.velociti.writer import Annotations, write_annotations
-from vbench.datasets.whole import write_whole
+from vbench.datasets.whole import read_manifest, unusable, write_whole
 from vbench.errors import DataError
 
 MANIFEST = "toy_set.json"
@@ -53,21 +53,11 @@ class ToySet:
             DataError: The set was built by another version, or its manifest is damaged.
         """
         file = root / MANIFEST
+        made = read_manifest(file, FORMAT, SET)
         try:
-            manifest = json.loads(file.read_text(encoding="utf-8"))
-            if manifest.pop("format") == FORMAT:
-                return cls(**manifest)
-            why = "another version of vbench built it"
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            why = f"{type(error).__name__}: {error}"
-        raise DataError(
-            "the toy set cannot be used",
-            where=str(file),
-            why=why,
-            mend="delete the folder; it is built again on first use",
-        )
+            return None if made is None else cls(**made)
+        except TypeError as error:
+            raise unusable(file, SET, str(error)) from error
 
     def _write_manifest(self, root: Path) -> None:
         manifest = {"format": FORMAT, **asdict(self)}

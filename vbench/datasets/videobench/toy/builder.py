@@ -21,10 +21,11 @@ from vbench.datasets.videobench.toy.films import (
     with_subtitles,
 )
 from vbench.datasets.videobench.toy.tests import CROWD_TEMPLATE, TESTS, crowd_rows, subtitled
-from vbench.datasets.whole import write_whole
+from vbench.datasets.whole import read_manifest, unusable, write_whole
 from vbench.errors import DataError
 
 MANIFEST = "toy_videobench.json"
+SET = "the toy Video-Bench"
 FORMAT = 1
 """Changes whenever the same settings would give other videos, questions or files."""
 
@@ -59,21 +60,11 @@ class ToyVideoBenchSet:
             DataError: Another version built it, or its manifest is damaged.
         """
         file = root / MANIFEST
+        made = read_manifest(file, FORMAT, SET)
         try:
-            manifest = json.loads(file.read_text(encoding="utf-8"))
-            if manifest.pop("format") == FORMAT:
-                return cls(**manifest)
-            why = "another version of vbench built it"
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            why = f"{type(error).__name__}: {error}"
-        raise DataError(
-            "the toy Video-Bench cannot be used",
-            where=str(file),
-            why=why,
-            mend="delete the folder; it is built again on first use",
-        )
+            return None if made is None else cls(**made)
+        except TypeError as error:
+            raise unusable(file, SET, str(error)) from error
 
 
 def build_set(root: Path, wanted: ToyVideoBenchSet) -> None:
@@ -105,7 +96,7 @@ def build_set(root: Path, wanted: ToyVideoBenchSet) -> None:
             (folder / "subtitles" / f"{name}.srt").write_text(subtitles_of(clip), encoding="utf-8")
         _write_json(folder / MANIFEST, {"format": FORMAT, **asdict(wanted)})
 
-    if not write_whole(root, fill, "the toy Video-Bench") and ToyVideoBenchSet.at(root) != wanted:
+    if not write_whole(root, fill, SET) and ToyVideoBenchSet.at(root) != wanted:
         raise DataError(
             f"'{root}' is not empty and no toy Video-Bench of these settings",
             where=f"dataset.root={root}",
