@@ -7,7 +7,7 @@ import pytest
 from vbench.datasets.velociti.layout import RELEASED_COUNTS
 from vbench.metrics.association import CHANCE
 from vbench.metrics.velociti import AVERAGED, CONTROLS, IVAT
-from vbench.results.paper import items, mean_of_seven, read, rows
+from vbench.results.paper import items, read, rows
 from vbench.results.verdict import counts_printed_as, prints_as
 
 TABLES = ("velociti/table2", "velociti/table3")
@@ -38,7 +38,8 @@ def test_a_dash_is_no_number() -> None:
 
 def test_averages_are_the_mean_of_the_seven_tests() -> None:
     for row in rows("velociti/table3"):
-        mean = mean_of_seven(row.cells)
+        printed = [row.cells.get(test, "") for test in AVERAGED]
+        mean = sum(map(float, printed)) / len(printed) if all(printed) else None
         assert mean is not None
         assert float(row.cells["average"]) == pytest.approx(mean, abs=0.1), row.label
 

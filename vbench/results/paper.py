@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-
-from vbench.metrics.velociti import AVERAGED
 
 Row = Mapping[str, str]
 """Cells by column, as printed."""
@@ -89,9 +87,3 @@ def items(row: str, estimate: str) -> tuple[int, ...]:
         if of["test"] == test and of[column]:
             return tuple(per_sample * int(n) for n in of[column].split("|"))
     return ()
-
-
-def mean_of_seven(cells: Row) -> float | None:
-    """Returns the unweighted mean of Table 3's printed tests; None where one is a dash."""
-    shown: Sequence[str] = [cells.get(test, "") for test in AVERAGED]
-    return sum(map(float, shown)) / len(shown) if all(shown) else None
