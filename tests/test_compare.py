@@ -14,11 +14,15 @@ import pandas as pd
 import pytest
 
 from vbench.cli import main
+from vbench.exchange.foreign import Item, Origin, write_run
+from vbench.metrics.outcomes import OTHER_RULE, REGROUPED
+from vbench.metrics.videobench import LEVELS
 from vbench.records import Sample, Score
 from vbench.results.graded import graded, read_scores
 from vbench.results.pairing import settings_apart
 from vbench.results.run import load_run
 from vbench.results.statistics import summary
+from vbench.results.videobench.printed import DATASETS
 
 Evaluate = Callable[..., Path]
 ROWS = [
@@ -46,7 +50,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
 
 
 def test_two_runs(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    found = told(capsys, *runs[:2])
+    found = told(capsys, *runs[:2], "--all-rows")
     assert [test["test"] for test in found["tests"]] == ["table", "hue=a", "hue=b"]
     whole = found["tests"][0]
     right = [
@@ -66,7 +70,7 @@ def test_other_settings_are_named(runs: list[str], capsys: pytest.CaptureFixture
     found = told(capsys, *runs)
     assert found["settings"] == [{"name": "metric.tie", "values": ["strict", "strict", "half"]}]
     assert found["warnings"] == ["warning: metric.tie is not the same: A strict, B strict, C half"]
-    assert len(found["tests"]) == 6
+    assert len(found["tests"]) == 2
     assert main(["compare", *runs, "--format=csv"]) == 0
     said = capsys.readouterr()
     assert "metric.tie is not the same" in said.err
@@ -99,12 +103,44 @@ def test_a_family_and_a_rival_may_be_named(
     found = told(capsys, *runs[:2], "--tests=hue=a")
     assert found["family"] | {"level": 0.05} == {
         "correction": "holm", "level": 0.05, "comparisons": 1, "tests": ["hue=a"],
-        "against": "named",
+        "left_out": {}, "against": "named",
     }  # fmt: skip
     assert found["tests"][0]["p_holm"] == found["tests"][0]["p"]
     found = told(capsys, runs[0], runs[2], "--against", runs[1])
     assert {test["b"] for test in found["tests"]} == {"C"}
     assert found["runs"][2]["path"] == runs[1]
+
+
+def test_rows_that_show_others_again_are_left_out_by_name(
+    runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = told(capsys, *runs[:2])
+    assert [test["test"] for test in found["tests"]] == found["family"]["tests"] == ["table"]
+    assert found["family"]["left_out"] == dict.fromkeys(("hue=a", "hue=b"), REGROUPED)
+    assert found["tests"][0]["p_holm"] == found["tests"][0]["p"]
+    # Thirteen tests and the score of all; with levels and the official count it would be 34.
+    pair = [write_run(questions(n), Origin("x", n, "y", {n: n}), tmp_path) for n in "ab"]
+    assert main(["compare", *map(str, pair), "--format=markdown"]) == 0
+    said = capsys.readouterr().out
+    assert f"Holm over 14 comparisons, level 0.05: 14 tests: {', '.join(DATASETS)}, final" in said
+    how = "not compared (--all-rows compares them as well, --tests those that it names): "
+    assert f"{how}{REGROUPED}: {', '.join(LEVELS)}\n" in said
+    assert f"{how}{OTHER_RULE}: {', '.join(f'{name}_legacy' for name in DATASETS)}" in said
+    assert main(["compare", *map(str, pair), "--all-rows", "--format=markdown"]) == 0
+    said = capsys.readouterr().out
+    assert "Holm over 34 comparisons" in said
+    assert how not in said
+
+
+def questions(name: str) -> list[Item]:
+    """Returns two questions a dataset, answered as the run's name says."""
+    options = {"A": "a cat", "B": "a dog"}
+    answers = ("A", "B" if name == "b" else "A")
+    return [
+        Item(key, f"{n}", "What?", options, "A", answers[n], "What?")
+        for key in DATASETS
+        for n in range(2)
+    ]
 
 
 def test_samples_that_differ_are_refused_by_name(

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from vbench.errors import ConfigError, RunError, did_you_mean
-from vbench.results.contest import ALPHA, Rows, contest
+from vbench.results.contest import ALPHA, Rows, contest, row_names
 from vbench.results.contest_tables import (
     Shown,
     agreement_table,
@@ -37,7 +37,9 @@ class Wanted:
     against: str | None = None
     """The run that the others are held against; None: the best of each row."""
     tests: tuple[str, ...] = ()
-    """Rows of the family; none: all."""
+    """Rows of the family; none: all results of their own."""
+    all_rows: bool = False
+    """Whether the family is all rows, also those that only show others again."""
     detect: float | None = None
     """A difference, as a fraction, for which to say how many sources would show it."""
     everything: bool = False
@@ -91,7 +93,8 @@ def _compared(runs: Sequence[Run], wanted: Wanted) -> Shown:
     if wanted.against is not None:
         named = run_folder(wanted.against).resolve()
         against = next(place for place, run in enumerate(runs) if run.path == named)
-    found = contest(rows, wanted.tests or None, against)
+    family = row_names(rows) if wanted.all_rows else wanted.tests or None
+    found = contest(rows, family, against)
     if not found.matches:
         raise RunError(
             "the runs have no row with samples in common",
@@ -115,7 +118,7 @@ def _compared(runs: Sequence[Run], wanted: Wanted) -> Shown:
 
 
 def _check_tests(tests: Sequence[str], rows: Sequence[Rows]) -> None:
-    known = list(dict.fromkeys(name for own in rows for name in own))
+    known = row_names(rows)
     for test in tests:
         if sum(test in own for own in rows) < 2:
             raise ConfigError(
@@ -166,6 +169,7 @@ def to_dict(shown: Shown, found: Sequence[Item] | None, limit: int) -> dict[str,
             "level": round(ALPHA, 12),
             "comparisons": shown.contest.compared,
             "tests": list(shown.contest.tests),
+            "left_out": dict(shown.contest.beside),
             "against": "named" if shown.named or len(runs) == 2 else "best",
         },
         "tests": [_match(shown, place) for place in range(len(shown.contest.matches))],

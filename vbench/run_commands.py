@@ -146,6 +146,7 @@ def compare(words: list[str]) -> int:
     """Does `vbench compare`."""
     known = {"--against": True, "--tests": True, "--detect": True, "--limit": True}
     known |= {"--format": True, "--all": False, "--items": False, "--json": False}
+    known |= {"--all-rows": False}
     paths, given = _inspecting("compare", words, known)
     if not paths:
         return 0
@@ -161,6 +162,7 @@ def compare(words: list[str]) -> int:
         against=expand_one(given["--against"]) if "--against" in given else None,
         tests=tuple(name for name in given.get("--tests", "").split(",") if name),
         detect=points / 100 if "--detect" in given else None,
+        all_rows="--all-rows" in given,
         everything="--all" in given,
         items="--items" in given,
         limit=number(given, "--limit", 20, int),

@@ -144,13 +144,15 @@ Exit codes: 0 the results are the same, 3 they differ, 1 there was nothing to
 compare.
 """,
     "compare": """\
-vbench compare RUN RUN… [--against RUN] [--tests NAME,NAME] [--detect 2] [--all]
-               [--items] [--limit=20] [--format terminal|markdown|latex|csv|html] [--json]
+vbench compare RUN RUN… [--against RUN] [--tests NAME,NAME|--all-rows] [--detect 2]
+               [--all] [--items] [--limit=20] [--format terminal|markdown|latex|csv|html] [--json]
 
 Which run is better, test by test, on the samples that both have answered: difference with
 its interval, wins and losses, p-values with Holm's correction, and a verdict. Of more than
 two runs each is held against the best of its test, or the one named by --against.
 --tests: compare these rows only; fewer comparisons show smaller differences.
+--all-rows: also rows that only regroup the samples of others (groups, levels) or grade them
+by another rule (legacy, classic); left out, they make no other comparison stricter.
 --detect: how many sources would show a difference of so many points, 4 times in 5.
 --all: McNemar's exact test, a cluster bootstrap and sign flips as well.
 --items: how far runs agree, the hardest samples, and those they disagree on.

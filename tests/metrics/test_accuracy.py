@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbench.metrics.accuracy import Accuracy, grade, outcome
+from vbench.metrics.outcomes import REGROUPED
 
 WORTH = {"right": (1, 1), "wrong": (0, 0)}
 
@@ -73,3 +74,8 @@ def test_samples_without_answer_or_target_have_no_outcome(score):
 def test_an_only_option_is_right(score):
     assert outcome(score("mcq", [0.0])) == "right"
     assert grade([score("mcq", [0.0])]).strict[0] == 1
+
+
+def test_groups_show_the_tests_again(score):
+    rows = Accuracy()([score("v2t", [1, 0], test="chrono", groups={"hue": "a"})])
+    assert [(row.name, row.beside) for row in rows] == [("chrono", ""), ("hue=a", REGROUPED)]

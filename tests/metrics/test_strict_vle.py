@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbench.errors import ConfigError
+from vbench.metrics.outcomes import OTHER_RULE
 from vbench.metrics.strict_vle import StrictVLE, entail
 from vbench.metrics.velociti import AVERAGED
 
@@ -72,3 +73,9 @@ def test_outcome(score, values, word):
 def test_kinds_without_one_right_and_one_wrong_pair_are_left_out(score):
     assert StrictVLE().outcome(score("match", [1, 0, 0, 1])) == "unscored"
     assert StrictVLE()([score("match", [1, 0, 0, 1]), score("mcq", [1, 0, 0])]) == []
+
+
+def test_classic_shows_the_tests_again(score):
+    rows = StrictVLE()([score("v2t", [0.9, 0.1], test=test) for test in AVERAGED])
+    assert [row.name for row in rows if not row.beside] == [*AVERAGED, "average"]
+    assert {row.beside for row in rows} == {"", OTHER_RULE}

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,6 +38,13 @@ def values(rows):
 def test_names_and_order_are_those_of_the_paper(ten_tests):
     rows = Velociti()(ten_tests(lambda right, size: range(size)))
     assert [row.name for row in rows] == NAMES
+
+
+def test_ten_tests_and_their_average_are_results_of_their_own(ten_tests):
+    scores = ten_tests(lambda right, size: range(size))
+    scores = [replace(s, sample=replace(s.sample, groups={"hue": "a"})) for s in scores]
+    own = [row.name for row in Velociti()(scores) if not row.beside]
+    assert own == ["control_t2v", "control_v2t", "ivat_group", *NAMES[7:]]
 
 
 def test_a_perfect_scorer_has_it_all(ten_tests):

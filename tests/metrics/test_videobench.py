@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vbench.errors import ConfigError
-from vbench.metrics.outcomes import Outcomes
+from vbench.metrics.outcomes import OTHER_RULE, REGROUPED, Outcomes
 from vbench.metrics.videobench import LEVELS, VideoBench
 from vbench.records import Clip, Sample, Score, Status
 from vbench.results.statistics import estimate, summary
@@ -119,6 +119,16 @@ def test_a_complete_set_has_levels_a_final_score_and_weighted_chance() -> None:
     assert level["chance"] == pytest.approx((6 * 0.25 + 0.5 / 6) / 6.5)
     assert found["final"]["chance"] == pytest.approx((level["chance"] + 0.25 + 0.25) / 3)
     assert found["final"]["ci_low"] < 0.5 < found["final"]["ci_high"]
+
+
+def test_levels_tasks_and_the_official_count_are_no_results_of_their_own() -> None:
+    tests = [test for level in LEVELS.values() for test in level]
+    rows = VideoBench()([scored(test, n, n == 0) for test in tests for n in range(2)])
+    assert [row.name for row in rows if not row.beside] == [*tests, "final"]
+    again = [row.name for row in rows if row.beside == REGROUPED]
+    assert again == [*LEVELS, "task=t"]
+    assert all(row.name.endswith("_legacy") for row in rows if row.beside == OTHER_RULE)
+    assert len(rows) == 14 + 4 + 17
 
 
 def test_the_interval_of_a_weighted_mean_is_that_of_the_weighted_sum() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from vbench.metrics.outcomes import Outcomes
+from vbench.metrics.outcomes import REGROUPED, Outcomes
 from vbench.results.contest import ALPHA, Rows, contest, leading
 from vbench.results.contest_tables import Shown, contest_table, family, verdict, warnings
 from vbench.results.layouts import VELOCITI_3, RunSummary, paper_table, table_of_tests
@@ -158,3 +160,15 @@ def test_tables_of_runs_show_it(three: list[Rows]) -> None:
     plain = paper_table(VELOCITI_3, [RunSummary("a", runs[0].summary), runs[1]])
     assert not any(bold(plain).values())
     assert not any("Holm" in note for note in plain.notes)
+
+
+def test_rows_that_show_others_again_are_never_in_bold(three: list[Rows]) -> None:
+    of = [dict(rows) | {"y": replace(rows["y"], beside=REGROUPED)} for rows in three]
+    assert contest(of).tests == ("x",)
+    assert contest(of).beside == {"y": REGROUPED}
+    assert contest(of, ["y", "x"]).compared == 6
+    runs = [RunSummary(f"{i}", summary(list(r.values()), []), rows=r) for i, r in enumerate(of)]
+    table = table_of_tests(runs)
+    assert [name for name, keys in bold(table).items() if keys] == ["1: x", "2: x"]
+    assert table.notes[-1] == "never in bold, as they show other rows again: y"
+    assert any("Holm over 3 comparisons" in note for note in table.notes)

@@ -10,7 +10,7 @@ import numpy as np
 
 from vbench.metrics.association import grade_association
 from vbench.metrics.choice import grade_choice
-from vbench.metrics.outcomes import Credit, Row, Tie, collect, failure, has_target
+from vbench.metrics.outcomes import REGROUPED, Credit, Row, Tie, collect, failure, has_target
 from vbench.records import Outcome, Score
 
 
@@ -32,7 +32,10 @@ class Accuracy:
         """
         tests = split(scores, lambda score: [score.sample.test])
         groups = split(scores, group_names)
-        return [collect(name, own, grade, self.tie) for name, own in (tests | groups).items()]
+        return [
+            collect(name, own, grade, self.tie, beside=REGROUPED if name in groups else "")
+            for name, own in (tests | groups).items()
+        ]
 
     def outcome(self, score: Score) -> Outcome:
         """Returns how one sample went; a tie is named as such whatever it is worth."""

@@ -19,6 +19,9 @@ Tie = Literal["strict", "half"]
 """What a tie is worth. `strict`: a miss, as in VELOCITI's own code (every comparison is `>`).
 `half`: the expected outcome if tied scores were ordered at random."""
 
+REGROUPED = "samples of other rows, regrouped"
+OTHER_RULE = "other rows by another rule"
+
 
 @dataclass(frozen=True, eq=False)
 class Credit:
@@ -56,6 +59,9 @@ class Outcomes:
     tie: Tie = "strict"
     samples: tuple[Sample, ...] = ()
     """The samples themselves, so that runs can be compared on those they share."""
+    beside: str = ""
+    """What it shows again that other rows show: `REGROUPED`, `OTHER_RULE`; empty: a result of its
+    own. Runs are held against one another in the latter only, unless others are named."""
 
     @property
     def graded(self) -> Floats:
@@ -89,6 +95,8 @@ class Mean:
     parts: tuple[Outcomes, ...]
     relative: tuple[float, ...] = ()
     """Weight of each part, in any unit; none: all alike."""
+    beside: str = ""
+    """As of `Outcomes`."""
 
     @property
     def weights(self) -> tuple[float, ...]:
@@ -129,6 +137,7 @@ def collect(
     grade: Callable[[Sequence[Score]], Credit],
     tie: Tie,
     invalid: Literal["excluded", "graded"] = "excluded",
+    beside: str = "",
 ) -> Outcomes:
     """Grades the answered samples of one row and counts the others.
 
@@ -138,6 +147,7 @@ def collect(
         grade: Turns answered samples into credits, in their order; never called with none.
         tie: Which credit the row's value is made of.
         invalid: Whether samples without an answer are left out, or given to `grade` as well.
+        beside: What the row shows again; see `Outcomes`.
 
     Raises:
         ConfigError: A sample asks for a free answer, which has no scores to compare.
@@ -168,6 +178,7 @@ def collect(
         counts_all=invalid == "graded",
         tie=tie,
         samples=tuple(score.sample for score in answered),
+        beside=beside,
     )
 
 

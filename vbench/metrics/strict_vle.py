@@ -15,7 +15,16 @@ from jaxtyping import Float
 from vbench.errors import ConfigError
 from vbench.metrics.accuracy import split
 from vbench.metrics.choice import grade_choice
-from vbench.metrics.outcomes import Credit, Outcomes, Row, Tie, collect, failure, has_target
+from vbench.metrics.outcomes import (
+    OTHER_RULE,
+    Credit,
+    Outcomes,
+    Row,
+    Tie,
+    collect,
+    failure,
+    has_target,
+)
 from vbench.metrics.velociti import average, in_order
 from vbench.records import Outcome, Score
 
@@ -53,7 +62,8 @@ class StrictVLE:
         pairs = [score for score in scores if _is_pair(score)]
         for test, own in split(pairs, lambda score: [score.sample.test]).items():
             strict[test] = collect(test, own, grade_entailment, self.tie)
-            classic[test + CLASSIC] = collect(test + CLASSIC, own, grade_choice, self.tie)
+            name = test + CLASSIC
+            classic[name] = collect(name, own, grade_choice, self.tie, beside=OTHER_RULE)
         return [
             *in_order(strict),
             *average("average", strict),

@@ -8,7 +8,7 @@ from functools import partial
 
 from vbench.metrics.accuracy import grade, group_names, outcome, split
 from vbench.metrics.association import CHANCE, grade_association
-from vbench.metrics.outcomes import Mean, Outcomes, Row, Tie, collect
+from vbench.metrics.outcomes import OTHER_RULE, REGROUPED, Mean, Outcomes, Row, Tie, collect
 from vbench.records import Outcome, Score
 
 CONTROLS = ("control_t2v", "control_v2t")
@@ -31,6 +31,7 @@ class Velociti:
 
     The average appears only if all of its tests have samples. Tests of other names follow in their
     own order. On VELOCITI v2 (CVPR 2025) this is its ClassicVLE: the right caption ranks higher.
+    Of IVAT's five scores, which grade the same samples, `group` is the result of the test.
     """
 
     tie: Tie = "strict"
@@ -50,11 +51,13 @@ class Velociti:
             if own[0].sample.kind == "match":
                 for name in CHANCE:
                     rule = partial(grade_association, name=name)
-                    rows[f"{test}_{name}"] = collect(f"{test}_{name}", own, rule, self.tie)
+                    beside = "" if name == "group" else OTHER_RULE
+                    row = collect(f"{test}_{name}", own, rule, self.tie, beside=beside)
+                    rows[row.name] = row
             else:
                 rows[test] = collect(test, own, grade, self.tie)
         for name, own in split(scores, group_names).items():
-            rows[name] = collect(name, own, grade, self.tie)
+            rows[name] = collect(name, own, grade, self.tie, beside=REGROUPED)
         return [*in_order(rows), *average("average", rows)]
 
     def outcome(self, score: Score) -> Outcome:
@@ -72,4 +75,4 @@ def average(name: str, rows: dict[str, Outcomes], suffix: str = "") -> list[Mean
     """Returns the unweighted mean over Table 3's tests, or nothing if one has no samples."""
     parts = [rows[test + suffix] for test in AVERAGED if test + suffix in rows]
     complete = len(parts) == len(AVERAGED) and all(len(part.credit) for part in parts)
-    return [Mean(name, tuple(parts))] if complete else []
+    return [Mean(name, tuple(parts), beside=parts[0].beside)] if complete else []

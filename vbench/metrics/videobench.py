@@ -16,7 +16,18 @@ import numpy as np
 from vbench.errors import ConfigError
 from vbench.metrics.accuracy import group_names, outcome, split
 from vbench.metrics.choice import grade_choice
-from vbench.metrics.outcomes import Credit, Mean, Outcomes, Row, Tie, collect, failure, has_target
+from vbench.metrics.outcomes import (
+    OTHER_RULE,
+    REGROUPED,
+    Credit,
+    Mean,
+    Outcomes,
+    Row,
+    Tie,
+    collect,
+    failure,
+    has_target,
+)
 from vbench.records import Outcome, Score
 
 Levels = Mapping[str, Mapping[str, float]]
@@ -64,15 +75,13 @@ class VideoBench:
         rows: list[Row] = []
         for suffix in ("", LEGACY):
             found = {
-                name: _collect(f"{name}{suffix}", own, self.tie, legacy=bool(suffix))
+                name: _collect(f"{name}{suffix}", own, self.tie, OTHER_RULE if suffix else "")
                 for name, own in by_test.items()
             }
             rows += self._in_order(found)
             rows += self.means(found, suffix)
             if not suffix:
-                rows += [
-                    _collect(name, own, self.tie, legacy=False) for name, own in groups.items()
-                ]
+                rows += [_collect(name, own, self.tie, REGROUPED) for name, own in groups.items()]
         return rows
 
     def outcome(self, score: Score) -> Outcome:
@@ -90,8 +99,9 @@ class VideoBench:
 
         Args:
             found: Row of each test; one that is absent or empty is missing.
-            suffix: Of the names.
+            suffix: Of the names; with one they are no results of their own.
         """
+        beside = OTHER_RULE if suffix else ""
         graded = {name for name, row in found.items() if len(row.credit)}
         means: list[Mean] = []
         parts: list[Outcomes] = []
@@ -103,16 +113,18 @@ class VideoBench:
             missing += lacking
             if not own:
                 continue
-            relative = tuple(tests[name] for name in own)
             level_row = Mean(
-                _named(f"{level}{suffix}", lacking), tuple(found[n] for n in own), relative
+                _named(f"{level}{suffix}", lacking),
+                tuple(found[name] for name in own),
+                tuple(tests[name] for name in own),
+                beside or REGROUPED,
             )
             means.append(level_row)
             parts += level_row.parts
             weights += level_row.weights
         if means:
             name = _named(f"{FINAL}{suffix}", missing)
-            means.append(Mean(name, tuple(parts), tuple(weights)))
+            means.append(Mean(name, tuple(parts), tuple(weights), beside))
         return means
 
 
@@ -120,10 +132,10 @@ def _named(name: str, missing: Sequence[str]) -> str:
     return f"{name} (without {', '.join(missing)})" if missing else name
 
 
-def _collect(name: str, scores: Sequence[Score], tie: Tie, *, legacy: bool) -> Outcomes:
-    if legacy:
-        return collect(name, scores, grade_choice, tie)
-    return collect(name, scores, _grade_all, tie, invalid="graded")
+def _collect(name: str, scores: Sequence[Score], tie: Tie, beside: str) -> Outcomes:
+    if beside == OTHER_RULE:  # the official scripts': a question without an answer is left out
+        return collect(name, scores, grade_choice, tie, beside=beside)
+    return collect(name, scores, _grade_all, tie, "graded", beside)
 
 
 def _grade_all(scores: Sequence[Score]) -> Credit:

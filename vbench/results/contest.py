@@ -55,6 +55,8 @@ class Contest:
     """Comparisons in the family: all pairs of runs where the best is found by the same answers."""
     best: Mapping[str, int]
     """Per row the place of the run with the highest value, or of the one named."""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    """Rows that are left out though runs share them, and what each shows again."""
 
     @property
     def level(self) -> float:
@@ -69,7 +71,7 @@ class Contest:
 def contest(
     runs: Sequence[Rows], tests: Sequence[str] | None = None, against: int | None = None
 ) -> Contest:
-    """Compares runs in every row that at least two of them have.
+    """Compares runs in every result of its own that at least two of them have.
 
     Of two runs the first is held against the second. Of more, each is held against the best of its
     row. Since the best is picked by the very answers that are compared, the correction then counts
@@ -77,12 +79,12 @@ def contest(
 
     Args:
         runs: Each run's rows.
-        tests: The family; None: all rows, in order of first appearance.
+        tests: The family; None: all rows but those that only show others again, in order of first
+            appearance. Compared as well, these would make each level stricter and say nothing new.
         against: The run that the others are held against; None: see above.
     """
-    wanted = (
-        tests if tests is not None else list(dict.fromkeys(name for rows in runs for name in rows))
-    )
+    left_out = beside(runs) if tests is None else {}
+    wanted = [name for name in row_names(runs) if name not in left_out] if tests is None else tests
     against = 1 if against is None and len(runs) == 2 else against
     field_of = _Field(runs)
     found: list[Match] = []
@@ -102,7 +104,22 @@ def contest(
         if match.b == best[match.test]
     ]
     kept = dict.fromkeys(match.test for match in found)
-    return Contest(tuple(kept), tuple(shown), len(found), best)
+    return Contest(tuple(kept), tuple(shown), len(found), best, left_out)
+
+
+def row_names(runs: Sequence[Rows]) -> list[str]:
+    """Returns the names of all rows, in order of first appearance."""
+    return list(dict.fromkeys(name for rows in runs for name in rows))
+
+
+def beside(runs: Sequence[Rows]) -> dict[str, str]:
+    """Returns the rows that at least two runs have and only show others again, with how."""
+    found: dict[str, str] = {}
+    for name in row_names(runs):
+        own = [rows[name].beside for rows in runs if name in rows]
+        if len(own) > 1 and any(own):
+            found[name] = next(filter(None, own))
+    return found
 
 
 def leading(runs: Sequence[Rows], tests: Sequence[str]) -> tuple[list[frozenset[str]], int]:

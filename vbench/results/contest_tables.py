@@ -146,7 +146,7 @@ def notes(shown: Shown) -> list[str]:
         f"{letter(place)}: {name} ({path})"
         for place, (name, path) in enumerate(zip(shown.names, shown.paths, strict=True))
     ]
-    found += [*warnings(shown), *_NOTES, family(shown)]
+    found += [*warnings(shown), *_NOTES, family(shown), *left_out(shown.contest.beside)]
     if shown.opinions:
         found.append(
             "McNemar: exact, takes samples for independent; bootstrap: sources drawn again, "
@@ -167,6 +167,15 @@ def family(shown: Shown) -> str:
         else f"all pairs of {count} runs, since the best is found by the same answers"
     )
     return f"Holm over {contest.compared} comparisons, level {ALPHA:.2f}: {pairs}, in {tests}"
+
+
+def left_out(beside: Mapping[str, str]) -> list[str]:
+    """Names the rows that are not compared, by what they show again, and how to compare them."""
+    found: dict[str, list[str]] = {}
+    for name, why in beside.items():
+        found.setdefault(why, []).append(name)
+    how = "not compared (--all-rows compares them as well, --tests those that it names)"
+    return [f"{how}: {why}: {', '.join(names)}" for why, names in found.items()]
 
 
 def warnings(shown: Shown) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from vbench.metrics.outcomes import Row
 from vbench.metrics.velociti import AVERAGED, CONTROLS, IVAT
-from vbench.results.contest import leading
+from vbench.results.contest import beside, leading, row_names
 from vbench.results.tables import Cell, Column, Line, Table
 
 Summary = Mapping[str, Any]
@@ -128,9 +128,12 @@ def table_of_tests(runs: Sequence[RunSummary]) -> Table:
     """Returns one row per test of each run, for any dataset.
 
     Args:
-        runs: One run, named in the title, or several, named in each row.
+        runs: One run, named in the title, or several, named in each row. These are compared in
+            the rows that do not only show others again; see `contest.beside`.
     """
-    runs = marked(runs, list(dict.fromkeys(key for run in runs for key in _tests(run))))
+    rows = [run.rows for run in runs]
+    again = beside(rows)
+    runs = marked(runs, [name for name in row_names(rows) if name not in again])
     columns = (
         Column("value", "accuracy"),
         *(Column(name, title, detail=True) for name, title in _DETAILS.items()),
@@ -145,7 +148,8 @@ def table_of_tests(runs: Sequence[RunSummary]) -> Table:
     found = [test for run in runs for test in _tests(run).values()]
     names = runs[0].label if len(runs) == 1 else f"{len(runs)} runs"
     title = f"{names}: accuracy in %, {_interval_head(found)}"
-    return Table(title, "Test", columns, tuple(lines), (*NOTES, *run_notes(runs)))
+    never = (f"never in bold, as they show other rows again: {', '.join(again)}",) if again else ()
+    return Table(title, "Test", columns, tuple(lines), (*NOTES, *run_notes(runs), *never))
 
 
 def tables(runs: Sequence[RunSummary]) -> dict[str, Table]:
