@@ -132,6 +132,19 @@ def test_rows_that_show_others_again_are_left_out_by_name(
     assert how not in said
 
 
+def test_names_of_rows_may_hold_commas(
+    evaluate_rows: Evaluate, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row | {"hue": "a, b" if row["hue"] == "b" else "a"} for row in ROWS]
+    pair = [
+        str(evaluate_rows(rows, "dataset.group_by=[hue]", f"model.seed={seed}")) for seed in (1, 2)
+    ]
+    found = told(capsys, *pair, "--tests=table,hue=a, b,hue=a")
+    assert [test["test"] for test in found["tests"]] == ["table", "hue=a, b", "hue=a"]
+    assert main(["compare", *pair, "--tests=hue=a,b"]) == 1  # no blank: another name
+    assert "no two runs have a row 'b'" in capsys.readouterr().err
+
+
 def questions(name: str) -> list[Item]:
     """Returns two questions a dataset, answered as the run's name says."""
     options = {"A": "a cat", "B": "a dog"}
@@ -180,6 +193,7 @@ def test_what_only_one_run_asks_is_left_out(
         (["{0}"], "name two runs or more"),
         (["{0}", "{0}"], "name two runs or more"),
         (["{0}", "{1}", "--tests=tabel"], "did you mean 'table'"),
+        (["{0}", "{1}", "--tests=table", "--all-rows"], "the family is named twice"),
         (["{0}", "{1}", "--detect=0"], "a difference in points"),
         (["{0}", "{1}", "--format=latx"], "did you mean 'latex'"),
         (["{0}", "nowhere"], "no such run folder"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from vbench.errors import ConfigError
-from vbench.flags import number, parse
+from vbench.flags import listed, number, parse
 
 KNOWN = {"--json": False, "--limit": True}
 
@@ -50,3 +50,18 @@ def test_numbers_count_from_zero() -> None:
             number({"--limit": text}, "--limit", 20, int)
     with pytest.raises(ConfigError, match="nan is not"):
         number({"--tolerance": "nan"}, "--tolerance", 1e-5, float)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("a,b", ["a", "b"]),
+        ("b,a", ["b", "a"]),
+        ("a,c", ["a,c"]),  # one row of this name
+        ("c,a,c,b,c", ["c", "a,c", "b", "c"]),
+        (" a , d ,,", ["a", "d"]),
+        ("", []),
+    ],
+)
+def test_names_in_a_list_may_hold_commas(text: str, names: list[str]) -> None:
+    assert listed(text, ["a", "b", "c", "a,c"]) == names

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from vbench.errors import ConfigError, RunError, did_you_mean
+from vbench.flags import listed
 from vbench.results.contest import ALPHA, Rows, contest, row_names
 from vbench.results.contest_tables import (
     Shown,
@@ -36,8 +37,8 @@ class Wanted:
 
     against: str | None = None
     """The run that the others are held against; None: the best of each row."""
-    tests: tuple[str, ...] = ()
-    """Rows of the family; none: all results of their own."""
+    tests: str = ""
+    """Rows of the family, with commas between; none: all results of their own."""
     all_rows: bool = False
     """Whether the family is all rows, also those that only show others again."""
     detect: float | None = None
@@ -88,12 +89,12 @@ def _with(paths: Sequence[str], against: str | None) -> list[str]:
 def _compared(runs: Sequence[Run], wanted: Wanted) -> Shown:
     apart = check_samples(runs)
     rows = [by_name(graded(run)) for run in runs]
-    _check_tests(wanted.tests, rows)
+    tests = _named(wanted.tests, rows)
     against = None
     if wanted.against is not None:
         named = run_folder(wanted.against).resolve()
         against = next(place for place, run in enumerate(runs) if run.path == named)
-    family = row_names(rows) if wanted.all_rows else wanted.tests or None
+    family = row_names(rows) if wanted.all_rows else tests or None
     found = contest(rows, family, against)
     if not found.matches:
         raise RunError(
@@ -117,8 +118,9 @@ def _compared(runs: Sequence[Run], wanted: Wanted) -> Shown:
     )
 
 
-def _check_tests(tests: Sequence[str], rows: Sequence[Rows]) -> None:
+def _named(text: str, rows: Sequence[Rows]) -> list[str]:
     known = row_names(rows)
+    tests = listed(text, known)
     for test in tests:
         if sum(test in own for own in rows) < 2:
             raise ConfigError(
@@ -126,6 +128,7 @@ def _check_tests(tests: Sequence[str], rows: Sequence[Rows]) -> None:
                 where="--tests",
                 mend=did_you_mean(test, known),
             )
+    return tests
 
 
 def _items(runs: Sequence[Run]) -> list[Item]:

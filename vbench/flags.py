@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,6 +44,23 @@ def parse(words: Sequence[str], known: Mapping[str, bool]) -> tuple[list[str], d
         else:
             given[flag] = ""
     return rest, given
+
+
+def listed(text: str, known: Collection[str]) -> list[str]:
+    """Separates names at commas, except those in a known name; where several fit, the longest does.
+
+    >>> listed("hue=red, blue,chrono", ["chrono", "hue=red", "hue=red, blue"])
+    ['hue=red, blue', 'chrono']
+    """
+    names: list[str] = []
+    left = [piece for piece in text.split(",") if piece.strip()]
+    while left:
+        ends = range(len(left), 0, -1)
+        joined = ((end, ",".join(left[:end]).strip()) for end in ends)
+        end, name = next((one for one in joined if one[1] in known), (1, left[0].strip()))
+        names.append(name)
+        left = left[end:]
+    return names
 
 
 def number(

@@ -156,11 +156,15 @@ def compare(words: list[str]) -> int:
             "--detect is a difference in points", where=f"--detect={given['--detect']}",
             why="it is above 0 and at most 100", mend="--detect=2",
         )  # fmt: skip
+    if {"--tests", "--all-rows"} <= given.keys():
+        raise ConfigError(
+            "the family is named twice", where="--tests and --all-rows", mend="leave out one"
+        )
     from vbench.compare import Wanted, print_comparison
 
     wanted = Wanted(
         against=expand_one(given["--against"]) if "--against" in given else None,
-        tests=tuple(name for name in given.get("--tests", "").split(",") if name),
+        tests=given.get("--tests", ""),
         detect=points / 100 if "--detect" in given else None,
         all_rows="--all-rows" in given,
         everything="--all" in given,
