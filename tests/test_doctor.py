@@ -305,6 +305,7 @@ def test_the_table_knows_at_least_twelve_kinds() -> None:
         "no_samples",
         "duplicate_id",
         "empty_text",
+        "video_mark",
         "bad_target",
         "decoder_lost",
         "other_count",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,8 @@ import yaml
 from hydra.utils import instantiate
 
 from vbench.errors import ConfigError, DataError
-from vbench.prompts import Template
-from vbench.records import Sample
+from vbench.prompts import Template, check_marks, marked
+from vbench.records import Request, Sample
 from vbench.videobench_prompt import VideoBenchPrompt
 
 CONF = Path(__file__).parents[1] / "conf" / "prompt"
@@ -89,11 +91,29 @@ def test_video_bench_shows_no_single_option_and_has_no_words_for_seven() -> None
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_no_named_prompt_takes_a_text_that_marks_the_video(name: str) -> None:
+def test_a_text_that_marks_the_video_is_found_in_every_named_prompt(name: str) -> None:
     prompt = instantiate(yaml.safe_load((CONF / f"{name}.yaml").read_text()))
-    if hasattr(prompt, "message"):
-        with pytest.raises(DataError, match="<video>"):
-            prompt.message(sample("a <video>", "b"), ("a <video>", "b"))
+    if not hasattr(prompt, "message"):
+        return
+    for texts in (("a <video>", "b"), ("a <video>",), ()):
+        with suppress(ConfigError):  # other prompts show as many
+            message = prompt.message(sample(*texts), texts)
+            shown = texts != () and "a <video>" in message.text
+            assert marked(message) == ("a <video>" if shown else None)
+            assert shown or not texts or name == "videobench/paper"  # shows no single option
+            break
+    else:
+        pytest.fail("it shows neither two texts nor one nor none")
+
+
+def test_texts_that_all_mark_the_video_are_refused() -> None:
+    own = Template("{question}").message(replace(sample(), question="<video> Why?"), ())
+    good = Template("See <video>. {question}").message(sample(), ())
+    assert [marked(own), marked(good)] == ["<video> Why?", None]
+    check_marks([])
+    check_marks([Request((), message=own), Request((), message=good)])
+    with pytest.raises(DataError, match=r"every question holds <video>(.|\n)*'<video> Why\?'"):
+        check_marks([Request((), message=own)] * 2)
 
 
 @pytest.mark.parametrize(

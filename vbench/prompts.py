@@ -8,12 +8,12 @@ text is part of each request's.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from vbench.errors import ConfigError, DataError, did_you_mean
-from vbench.records import VIDEO, Message, Sample
+from vbench.records import VIDEO, Message, Request, Sample
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -45,9 +45,6 @@ class MessagePrompt(Protocol):
             sample: Its question may be shown.
             texts: What the scorer wants shown, in this order: one caption, two captions, all
                 options, or nothing.
-
-        Raises:
-            DataError: A text holds the mark that stands for the video.
         """
         ...
 
@@ -134,9 +131,7 @@ class Template:
 
         Raises:
             ConfigError: The slots are for more or fewer texts than the scorer shows.
-            DataError: A text holds the mark that stands for the video.
         """
-        check_marks(sample, texts)
         self._check_slots(len(texts))
         shown = {"caption": texts[:1], "first": texts[:1], "second": texts[1:2]}
 
@@ -171,15 +166,32 @@ class Template:
         return _SLOT.sub(lambda slot: values[slot[1]], self.option)
 
 
-def check_marks(sample: Sample, texts: Sequence[str]) -> None:
-    """Refuses texts of a dataset that would pass for the video.
+def marked(message: Message) -> str | None:
+    """Returns a text of a dataset that would pass for the video where a message shows it, or None.
+
+    >>> marked(Message("<video> Is it a <video>?", quoted=("a <video>", "a cat")))
+    'a <video>'
+    """
+    shown = (text for text in message.quoted or () if VIDEO in text and text in message.text)
+    return next(shown, None)
+
+
+def check_marks(requests: Iterable[Request]) -> None:
+    """Refuses a dataset whose every text would pass for the video; single ones fail by themselves.
 
     Raises:
-        DataError: One holds `<video>`.
+        DataError: Each message shows a text that holds `<video>`.
     """
-    if any(VIDEO in text for text in (*texts, sample.question or "")):
+    found = ""
+    for request in requests:
+        text = marked(request.message) if request.message else None
+        if text is None:
+            return
+        found = text
+    if found:
         raise DataError(
-            f"a text holds {VIDEO}, the mark for where the video goes",
-            where=f"test {sample.test}, sample {sample.sample_id}",
-            mend="write it otherwise in the dataset: the model would see the video there",
+            f"every question holds {VIDEO}, the mark for where the video goes",
+            where=f"the dataset's texts, such as {found[:80]!r}",
+            why="the model would see the video there, whatever the prompt says",
+            mend=f"take {VIDEO} out of the dataset's texts: the prompt has a place for the video",
         )

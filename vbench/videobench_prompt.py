@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vbench.errors import DataError
-from vbench.prompts import check_marks, letters_of
+from vbench.prompts import letters_of
 from vbench.records import Message, Sample
 
 _WORDS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
@@ -43,10 +43,8 @@ class VideoBenchPrompt:
             texts: The options.
 
         Raises:
-            DataError: A text holds the mark that stands for the video, or there are more options
-                than the published prompt has words for.
+            DataError: There are more options than the published prompt has words for.
         """
-        check_marks(sample, texts)
         question = sample.question or ""
         told = dict(zip(letters_of(sample), texts, strict=True))
         if self.quirks:

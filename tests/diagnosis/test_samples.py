@@ -37,6 +37,8 @@ def test_good_samples_of_each_kind(sample: Sample) -> None:
         (replace(PAIR, texts=("", "\n", "a")), "empty_text", "text 1 and text 2 are empty"),
         (replace(MCQ, question=""), "empty_text", "its question is empty"),
         (replace(PAIR, texts=(), target=None), "empty_text", "its list of texts is empty"),
+        (replace(MCQ, question="<video> Which?"), "video_mark", "a text holds <video>"),
+        (replace(PAIR, texts=("he sits", "a <video>")), "video_mark", "a text holds <video>"),
         (replace(PAIR, texts=("a", "a")), "same_choices", "two of its texts"),
         (replace(MCQ, texts=("a", "b", "b")), "same_choices", "two of its texts"),
         (replace(SHOWN, clips=(ONE, replace(ONE, video_id="x"))), "same_choices", "of its clips"),

@@ -10,7 +10,7 @@ import pytest
 
 import vbench
 from vbench.cli import main
-from vbench.errors import ConfigError
+from vbench.errors import ConfigError, DataError
 from vbench.results.run import Run
 
 Go = Callable[..., Run]
@@ -145,6 +145,28 @@ def test_options_by_letter(
     run = go(*questions(["blue", "green", "red"]), f"scorer={scorer}", f"prompt={prompt}")
     assert values(run) == {1.0}
     assert list(run.records.target) == ["2", "1", "0", "2"]
+
+
+@pytest.mark.parametrize("scorer", ["option_probability", "letters"])
+def test_a_text_that_passes_for_the_video_costs_its_sample_only(
+    go: Go, questions: Callable[..., list[str]], tmp_path: Path, scorer: str
+) -> None:
+    words = [*questions(["blue", "green", "red"]), f"scorer={scorer}"]
+    file = tmp_path / "rows.jsonl"
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    rows[1]["options"][0] = "a <video> player"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    run = go(*words)
+    assert run.exit_code == 3
+    assert list(run.records.status) == ["ok", "model_error", "ok", "ok"]
+    assert values(run) == {1.0}
+    (failed,) = run.summary["coverage"]["failed"]
+    assert failed["reason"] == "<video> would be taken for the video in 'a <video> player'"
+    for row in rows:
+        row["question"] = "<video>\nWhich colour?"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(DataError, match="every question holds <video>"):
+        go(*words)
 
 
 def test_two_options_may_be_a_pair(go: Go, questions: Callable[..., list[str]]) -> None:

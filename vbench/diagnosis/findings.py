@@ -36,6 +36,7 @@ KINDS: Mapping[str, tuple[Severity, str]] = {
     "contradictory_group": ("warning", "a question asked more than once has different answers"),
     "shortcut": ("warning", "an answer that needs no video is right more often than chance"),
     "long_text": ("warning", "a text is longer than the model reads"),
+    "video_mark": ("warning", "a text says <video>, which language models take for the video"),
     "variable_rate": ("note", "frames are not evenly spaced"),
     "irregular": ("note", "the release has it so, and it is asked all the same"),
     "repeated_frames": ("note", "many frames repeat the one before"),

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from vbench.diagnosis.findings import Finding
 from vbench.prompts import Prompt
 from vbench.protocols import TextLimit
-from vbench.records import Sample
+from vbench.records import VIDEO, Sample
 
 Key = tuple[Hashable, ...]
 
@@ -84,6 +84,11 @@ def _texts(sample: Sample) -> Iterator[Finding]:
     if empty:
         what = f"{' and '.join(empty)} {'is' if len(empty) == 1 else 'are'} empty"
         yield Finding("empty_text", name(sample), what, "fill it in, or remove the sample", 1)
+    if any(VIDEO in text for text in (*sample.texts, sample.question or "")):
+        what = (
+            f"a text holds {VIDEO}, the mark for where the video goes; no language model is asked"
+        )
+        yield Finding("video_mark", name(sample), what, "write it otherwise", 1)
 
 
 def _choices(sample: Sample) -> Iterator[Finding]:

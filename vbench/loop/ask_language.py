@@ -10,8 +10,9 @@ import torch
 from vbench.errors import RunError
 from vbench.loop.ask import clip_row, together_or_alone
 from vbench.loop.data import Prepared, PreparedClip, PreparedFile
+from vbench.prompts import marked
 from vbench.protocols import VideoLanguageModel, View
-from vbench.records import Prediction, Reply, Request, Status
+from vbench.records import VIDEO, Prediction, Reply, Request, Status
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,9 @@ class AskLanguageModel:
             clip_row(clip, clip.status, reason=clip.reason) for file in files for clip in file.clips
         ]
         asked = [one for file in files for one in _asked(file)]
-        unseen = [one for one in asked if one.clip is not None and one.clip.status != "ok"]
-        rows += [row for one in unseen for row in _failed(one, *_status(one))]
-        lost = {one.key for one in unseen}
+        unasked = [one for one in asked if _status(one)[0] != "ok"]
+        rows += [row for one in unasked for row in _failed(one, *_status(one))]
+        lost = {one.key for one in unasked}
         shown = [one for one in asked if one.key not in lost]
         return rows + together_or_alone(self._answer, shown, _failed, never=RunError)
 
@@ -81,7 +82,13 @@ def _view(asked: _Asked) -> View | None:
 
 
 def _status(asked: _Asked) -> tuple[Status, str]:
-    return (asked.clip.status, asked.clip.reason) if asked.clip else ("ok", "")
+    """Says whether a request can be asked: its frames are there, and no text passes for them."""
+    if asked.clip is not None and asked.clip.status != "ok":
+        return asked.clip.status, asked.clip.reason
+    text = marked(asked.request.message) if asked.request.message else None
+    if text is not None:
+        return "model_error", f"{VIDEO} would be taken for the video in {text[:80]!r}"
+    return "ok", ""
 
 
 def _row(asked: _Asked, reply: Reply) -> Prediction:

@@ -13,6 +13,7 @@ from vbench.loop.keys import hash_file
 from vbench.loop.plan import Plan, Sampler, plan_encoder, plan_pairs, plan_texts
 from vbench.loop.plan_language import plan_language
 from vbench.loop.settings import LoaderSettings
+from vbench.prompts import check_marks
 from vbench.protocols import Checks, FrameEncoder, PairScorer, TextScorer, VideoLanguageModel
 from vbench.records import Request
 
@@ -35,6 +36,7 @@ def plan_for(
 
     Raises:
         ConfigError: The model implements no known protocol.
+        DataError: Every message shows a text that would pass for the video.
     """
     if _is_encoder(model):
         return plan_encoder(requests, model, sampler, precision, hash_file)
@@ -42,6 +44,7 @@ def plan_for(
     if _is_text_scorer(model) and all(request.task == "match" for request in requests):
         return plan_texts(requests, model, precision)
     if _is_language_model(model):
+        check_marks(requests)
         if isinstance(model, Checks):
             model.check(requests)
         return plan_language(requests, model, sampler, precision, hash_file)
