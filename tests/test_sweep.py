@@ -77,6 +77,13 @@ def test_the_last_job_writes_tables_and_figures_of_what_is_done(half: Path) -> N
     assert (change["n"], change["ties"], float(change["difference"])) == ("12", "12", 0.0)
 
 
+def test_the_last_job_writes_a_report_that_names_what_is_missing(half: Path) -> None:
+    page = (half / "report.html").read_text()
+    assert "oracle/random num_frames=1" in page
+    assert "not finished, and left out: " in page
+    assert "table by number of frames" in page
+
+
 def test_a_sweeps_folder_is_a_table(
     half: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,6 +122,8 @@ def test_tables_wait_for_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     notes = [JobNote(k, f"seed={k}", str(tmp_path / str(k))) for k in range(2)]
     written: list[Path] = []
     monkeypatch.setattr("vbench.results.sweeps.write_sweep", written.append)
+    monkeypatch.setattr("vbench.results.sweeps.finished", lambda folder: [folder])
+    monkeypatch.setattr("vbench.report.report_runs", lambda paths, strips: None)
     note_jobs(tmp_path, notes)
     task = sweep._Task(tmp_path, tuple(notes), ((), ()), lambda config: 0, True, str(tmp_path))
     config = DictConfig({"run_dir": None, "logger": {}, "trainer": {"devices": 1, "num_nodes": 1}})

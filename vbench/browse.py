@@ -17,7 +17,6 @@ from vbench.records import Clip, Sample
 from vbench.results.report.browser import Details, blocks
 from vbench.results.report.dataset import as_answer, as_row, contents
 from vbench.results.report.page import page_file, write_page
-from vbench.results.report.runs import Together
 from vbench.results.report.strips import Strips
 from vbench.schema import instantiate, plain
 
@@ -53,11 +52,10 @@ def report_dataset(config: DictConfig) -> Path:
     taken, remarks = _film(samples, config, frames)
     seen = [[_seen(taken, clip) for clip in sample.clips] for sample in samples]
     answers = [as_answer(sample, own) for sample, own in zip(samples, seen, strict=True)]
-    shown = Together([as_row(sample) for sample in samples], [[*answers]], [])
     if len(samples) < len(every):
         remarks.append(f"limit={config.limit}: {len(samples)} of {len(every)} samples are shown")
     details = Details(Strips(page.parent), [frames], lambda run, row: [])
-    told = blocks(shown.rows, shown.answers, [], details)
+    told = blocks([as_row(sample) for sample in samples], [answers], [], details)
     write_page(page, _about(name, config, every, remarks), told)
     return page
 

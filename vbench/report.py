@@ -11,8 +11,9 @@ from vbench.errors import RunError
 from vbench.frames.source import open_source
 from vbench.loop.filming import Shot, film, unfilmed
 from vbench.records import Clip
-from vbench.results.folders import existing, runs_under
-from vbench.results.progress import progress
+from vbench.results.contest import Rows
+from vbench.results.folders import existing
+from vbench.results.graded import graded_rows
 from vbench.results.report.browser import Details, blocks
 from vbench.results.report.page import page_file, write_page
 from vbench.results.report.prompts import Prompts
@@ -30,6 +31,7 @@ from vbench.results.report.sections import (
     settings,
 )
 from vbench.results.report.strips import Strips
+from vbench.results.sweeps import finished, missing
 
 MOST_SAMPLES = 20_000
 """In the browser of a page, unless more are asked for."""
@@ -56,28 +58,30 @@ def report_runs(
         RunError: There is no finished run, or one is damaged.
     """
     asked = [existing(path) for path in paths]
-    folders = list(dict.fromkeys(run for folder in asked for run in runs_under(folder)))
-    finished = [folder for folder in folders if (folder / "summary.json").is_file()]
-    if not finished:
+    folders = list(dict.fromkeys(run for folder in asked for run in finished(folder)))
+    left = [words for folder in asked for words in missing(folder)]
+    if not folders:
         raise RunError(
             "there is no finished run to report",
             where=", ".join(map(str, asked)),
-            why=f"{len(folders)} runs are there, none has a summary.json" if folders else "",
+            why="; ".join(left)[:400],
             mend="`vbench status` says how far runs are and how to go on",
         )
-    runs = read_runs(finished)
+    runs = read_runs(folders)
     page = page_file(out, _common(asked))
-    everything = together(runs)
-    shown = everything.thinned(most)
-    remarks = _film_runs(runs, shown) if strips else []
-    remarks += _remarks(folders, finished, everything, shown)
+    shown = together(runs, most)
+    remarks = _film_runs(runs, shown) if strips else _unfilmed(runs, shown, asked)
+    remarks += [f"not finished, and left out: {words}" for words in left]
+    remarks += _remarks(shown)
     found = Strips(page.parent)
     prompts = [Prompts(run.run.path) for run in runs]
     places = [run.run.path / "frames" for run in runs]
     details = Details(found, places, lambda k, row: prompts[k].of(row))
     named = [(run.name, run.probable) for run in runs]
     told = blocks(shown.rows, shown.answers, named, details)
-    write_page(page, _about(runs, remarks), told)
+    rows, reason = graded_rows([run.run for run in runs])
+    remarks += [f"runs are not compared: {reason}"] if reason else []
+    write_page(page, _about(runs, rows, remarks), told)
     return page
 
 
@@ -90,6 +94,18 @@ def _common(folders: Sequence[Path]) -> Path:
 
 def _film_runs(runs: Sequence[Shown], shown: Together) -> list[str]:
     """Makes the strips that are not there; returns what is to be said of those that failed."""
+    return unfilmed(film(_without_strips(runs, shown), open_source).values())
+
+
+def _unfilmed(runs: Sequence[Shown], shown: Together, asked: Sequence[Path]) -> list[str]:
+    """Returns how to make the strips that are not there."""
+    count = len(_without_strips(runs, shown))
+    command = f"vbench report {' '.join(map(str, asked))}"
+    return [f"{count} clips have no picture; `{command}` makes them"] if count else []
+
+
+def _without_strips(runs: Sequence[Shown], shown: Together) -> list[Shot]:
+    """Returns what is to be filmed: the clips that models saw and no logger left a strip of."""
     shots: list[Shot] = []
     for run, answers, contents_then in zip(runs, shown.answers, shown.contents, strict=True):
         for record in (answer for answer in answers if answer is not None):
@@ -101,31 +117,22 @@ def _film_runs(runs: Sequence[Shown], shown: Together) -> list[str]:
                 if key and frames:
                     content = contents_then.get(path, "")
                     shots.append(Shot(strip, Clip("", path), tuple(frames), content))
-    missing = [shot for shot in dict.fromkeys(shots) if not shot.strip.is_file()]
-    return unfilmed(film(missing, open_source).values())
+    return [shot for shot in dict.fromkeys(shots) if not shot.strip.is_file()]
 
 
-def _remarks(
-    folders: Sequence[Path], finished: Sequence[Path], everything: Together, shown: Together
-) -> list[str]:
-    told = [
-        f"not finished, and left out: {folder} ({progress(folder).state})"
-        for folder in folders
-        if folder not in finished
-    ]
-    count = len(everything.rows)
-    apart = sum(any(of[k] is None for of in everything.answers) for k in range(count))
-    if apart:
-        told.append(f"{apart} samples are not in all runs, or not the same in all")
-    if len(shown.rows) < count:
+def _remarks(shown: Together) -> list[str]:
+    told = []
+    if shown.apart:
+        told.append(f"{shown.apart} samples are not in all runs, or not the same in all")
+    if len(shown.rows) < shown.count:
         told.append(
-            f"the browser holds {len(shown.rows)} of {count} samples, evenly "
+            f"the browser holds {len(shown.rows)} of {shown.count} samples, evenly "
             "chosen (--samples); numbers and plots are of all"
         )
     return told
 
 
-def _about(runs: Sequence[Shown], remarks: Sequence[str]) -> dict[str, Any]:
+def _about(runs: Sequence[Shown], rows: Sequence[Rows], remarks: Sequence[str]) -> dict[str, Any]:
     datasets = dict.fromkeys(str(run.run.config["command"]["choices"]["dataset"]) for run in runs)
     several = f"{len(runs)} runs" if len(runs) > 1 else runs[0].name
     return {
@@ -134,8 +141,8 @@ def _about(runs: Sequence[Shown], remarks: Sequence[str]) -> dict[str, Any]:
         "runs": [run.name for run in runs],
         "remarks": [*notes(runs), *remarks],
         "estimates": estimates(runs),
-        "overview": overview(runs) if len(runs) > 1 else None,
-        "plots": plots(runs),
+        "overview": overview(runs, rows) if len(runs) > 1 else None,
+        "plots": plots(runs, rows),
         "margins": margin_plots(runs),
         "failures": failures(runs),
         "settings": settings(runs),

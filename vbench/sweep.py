@@ -2,7 +2,7 @@
 
 With Hydra's basic launcher all jobs run in this process and share what they can
 (vbench.together). Other launchers run them in other processes, at once: those share the caches on
-disk, and whoever ends last writes the sweep's tables and figures.
+disk, and whoever ends last writes the sweep's tables, figures and report.
 """
 
 from __future__ import annotations
@@ -148,15 +148,19 @@ class _Task:
         return many and not self.here and "SLURM_PROCID" not in os.environ
 
     def _conclude(self) -> None:
-        """Writes the sweep's tables and figures if no other job is still to come."""
+        """Writes the sweep's tables, figures and report if no other job is still to come."""
         if any(job.code is None for job in read_jobs(self.folder)):
             return
-        from vbench.results.sweeps import write_sweep
+        from vbench.report import report_runs
+        from vbench.results.sweeps import finished, write_sweep
 
+        if not finished(self.folder):
+            return
         try:
             write_sweep(self.folder)
+            report_runs([str(self.folder)], strips=False)  # decodes nothing that the runs have not
         except VbenchError as error:  # the runs themselves are done
-            sys.stderr.write(f"vbench: the sweep's tables: {visible(error.what)}\n")
+            sys.stderr.write(f"vbench: the sweep's tables and report: {visible(error.what)}\n")
 
 
 def _in_a_process(words: Sequence[str], config: DictConfig) -> int:

@@ -6,14 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vbench.errors import VbenchError
 from vbench.metrics.outcomes import Row
 from vbench.results.census import census
 from vbench.results.drawing import Drawing, save_drawing
-from vbench.results.graded import graded
+from vbench.results.graded import graded_rows
 from vbench.results.layouts import RunSummary, tables
-from vbench.results.paired import by_name
-from vbench.results.pairing import check_samples
 from vbench.results.report.naming import run_names
 from vbench.results.reproduction import LAYOUTS, reproduction
 from vbench.results.rivals import Rival
@@ -54,17 +51,17 @@ def print_tables(
     runs = [load_run(path) for path in runs_of(paths)]
     names = short_names(runs)
     compared = paper is None or paper in LAYOUTS or figures is not None
-    graded_rows = _graded(runs) if compared else [{} for _ in runs]
+    graded = _graded(runs) if compared else [{} for _ in runs]
     shown = [
         RunSummary(name, r.summary, r.config["limit"], metric_mark(r.config), rows)
-        for name, r, rows in zip(names, runs, graded_rows, strict=True)
+        for name, r, rows in zip(names, runs, graded, strict=True)
     ]
     for name, drawn in _drawings(paper, runs, shown, models).items():
         print_table(drawn.table, form)
         if out is not None:
             _tell(save_drawing(drawn, Path(out), name))
     if figures is not None:
-        _tell(write_figures(runs, graded_rows, Path(figures)))
+        _tell(write_figures(runs, graded, Path(figures)))
 
 
 def _tell(files: Sequence[Path]) -> None:
@@ -73,17 +70,13 @@ def _tell(files: Sequence[Path]) -> None:
 
 
 def _graded(runs: Sequence[Run]) -> list[Mapping[str, Row]]:
-    """Returns the graded rows of several runs, by which a table finds what is to be in bold.
-
-    Where runs cannot be compared a table prints as well, but with nothing in bold.
-    """
-    if len(runs) > 1:
-        try:
-            check_samples(runs)
-            return [by_name(graded(run)) for run in runs]
-        except VbenchError as error:
-            sys.stderr.write(f"vbench: nothing is in bold: {visible(error.what)}\n")
-    return [{} for _ in runs]
+    """Returns the graded rows of several runs, by which a table finds what is to be in bold."""
+    if len(runs) < 2:
+        return [{} for _ in runs]
+    rows, reason = graded_rows(runs)
+    if reason:
+        sys.stderr.write(f"vbench: nothing is in bold: {visible(reason)}\n")
+    return rows
 
 
 def _drawings(

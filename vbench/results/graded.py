@@ -14,9 +14,11 @@ from typing import Any, TypeVar, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vbench.errors import RunError
+from vbench.errors import RunError, VbenchError
 from vbench.metrics.outcomes import Row
 from vbench.records import Clip, Sample, Score
+from vbench.results.paired import by_name
+from vbench.results.pairing import check_samples
 from vbench.results.run import Run
 from vbench.schema import instantiate
 
@@ -48,6 +50,22 @@ def graded(run: Run) -> list[Row]:
     metric = instantiate(OmegaConf.create(run.config), "metric")
     rows: list[Row] = metric(read_scores(run.path))
     return rows
+
+
+def graded_rows(runs: Sequence[Run]) -> tuple[list[Mapping[str, Row]], str]:
+    """Returns each run's graded rows, by which runs are compared.
+
+    Args:
+        runs: Finished runs.
+
+    Returns:
+        The rows by name, and why there are none at all where the runs cannot be compared.
+    """
+    try:
+        check_samples(runs)
+        return [by_name(graded(run)) for run in runs], ""
+    except VbenchError as error:
+        return [{} for _ in runs], error.what
 
 
 def read_scores(folder: Path) -> list[Score]:

@@ -7,17 +7,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vbench.errors import RunError, VbenchError
+from vbench.errors import RunError
 from vbench.metrics.outcomes import Row
 from vbench.results.ablation import ablations
 from vbench.results.curves import drawing
 from vbench.results.drawing import save_drawing
 from vbench.results.folders import is_run, runs_under
-from vbench.results.graded import graded
+from vbench.results.graded import graded_rows
 from vbench.results.jobs import JobNote, read_jobs
 from vbench.results.layouts import RunSummary, tables
-from vbench.results.paired import by_name
-from vbench.results.pairing import check_samples
 from vbench.results.report.naming import run_names
 from vbench.results.run import Run, load_run, metric_mark
 from vbench.results.tables import save
@@ -97,7 +95,9 @@ def write_sweep(sweep: Path) -> list[Path]:
     runs = [load_run(run) for run in finished(sweep)]
     if not runs:
         return []
-    rows = graded_rows(runs)
+    rows, reason = graded_rows(runs)
+    if reason:
+        sys.stderr.write(f"vbench: nothing is compared: {visible(reason)}\n")
     shown = [
         RunSummary(name, run.summary, run.config["limit"], metric_mark(run.config), own)
         for name, run, own in zip(run_names(runs), runs, rows, strict=True)
@@ -114,7 +114,7 @@ def write_figures(
 
     Args:
         runs: Finished runs, in the order of their sweep.
-        rows: From `graded_rows`.
+        rows: From `graded.graded_rows`.
         folder: Where to.
 
     Returns:
@@ -128,17 +128,3 @@ def write_figures(
         test = re.sub(r"[^\w.-]+", "-", found.test)
         files += save_drawing(drawing(found), folder, f"{found.axis.name}_{test}")
     return files
-
-
-def graded_rows(runs: Sequence[Run]) -> list[Mapping[str, Row]]:
-    """Returns each run's graded rows; none at all where the runs' samples cannot be compared.
-
-    Args:
-        runs: Finished runs.
-    """
-    try:
-        check_samples(runs)
-        return [by_name(graded(run)) for run in runs]
-    except VbenchError as error:
-        sys.stderr.write(f"vbench: nothing is compared: {visible(error.what)}\n")
-        return [{} for _ in runs]

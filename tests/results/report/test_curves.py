@@ -1,57 +1,83 @@
-"""A curve per model and sampler, where runs differ in the number of frames."""
+"""Drawings of ablations lie where the numbers say, and their captions say what moved."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
+from xml.etree.ElementTree import Element, fromstring
 
-from vbench.results.report.curves import curves, point
+from vbench.results.ablation import AXES, Ablation, Place, Point, Series
+from vbench.results.paired import Difference
+from vbench.results.report.curves import ablation_figure
+from vbench.results.report.figures import Figure
 
-
-def estimates(value: float) -> dict[str, dict[str, Any]]:
-    own = {"value": value, "ci_low": value - 0.1, "ci_high": value + 0.1, "n": 9, "chance": 0.5}
-    return {"average": own, "chrono": own}
-
-
-def config(frames: int | None, sampler: str = "nested", order: str = "in_order") -> dict[str, Any]:
-    return {
-        "sampler": {"num_frames": frames, "order": order},
-        "command": {"choices": {"model": "toy/clip", "sampler": sampler}},
-    }
+COUNTS, SAMPLERS, ORDERS = AXES
 
 
-def test_higher_is_up_and_more_frames_are_right() -> None:
-    found = [point(config(n), estimates(value)) for n, value in ((8, 0.7), (2, 0.5), (4, 0.4))]
-    (figure,) = curves([p for p in found if p is not None], ["average", "chrono"])
-    points = re.findall(r'class="curve r0" points="([^"]+)"', figure.svg) or re.findall(
-        r'points="([^"]+)"', figure.svg
-    )
-    places = [tuple(map(float, pair.split(","))) for pair in points[0].split()]
-    assert [x for x, _ in places] == sorted(x for x, _ in places)
-    two, four, eight = (y for _, y in places)
-    assert eight < two < four  # SVG counts downwards
-    assert places[1][0] - places[0][0] == places[2][0] - places[1][0]
-    assert "toy/clip nested, 8 frames: 70.0 [60.0, 80.0], n = 9" in figure.svg
-    assert figure.legend == (("r0", "toy/clip nested"),)
+def estimate(value: float) -> dict[str, Any]:
+    return {"value": value, "ci_low": value - 0.1, "ci_high": value + 0.1, "n": 9, "chance": 0.5}
 
 
-def test_orders_and_samplers_have_lines_of_their_own() -> None:
-    settings = [
-        config(n, s, o) for n in (1, 2) for s, o in (("fps", "in_order"), ("fps", "shuffle"))
-    ]
-    found = [point(one, estimates(0.5)) for one in settings]
-    (figure,) = curves([p for p in found if p is not None], ["average"])
-    assert [name for _, name in figure.legend] == ["toy/clip fps", "toy/clip fps shuffle"]
+def change(by: float) -> Difference:
+    return Difference(0.5 + by, 0.5, by, by - 0.05, by + 0.05, 0.02, 0.5, 9, 3, 1, 1, 7, 2, 0.1, 2)
 
 
-def test_one_number_of_frames_is_no_curve() -> None:
-    assert point(config(None), estimates(0.5)) is None
-    single = point(config(4), estimates(0.5))
-    assert single is not None
-    assert curves([single, single], ["average"]) == []
+def point(place: Place, value: float, by: float | None = None, moved: float | None = None) -> Point:
+    return Point(place, estimate(value), None if by is None else change(by), "first", moved)
 
 
-def test_without_an_average_the_first_tests_are_drawn() -> None:
-    found = [point(config(n), estimates(0.5)) for n in (1, 2)]
-    drawn = curves([p for p in found if p is not None], ["chrono"])
-    assert [figure.title for figure in drawn] == ["Accuracy against frames: chrono"]
+def marks(figure: Figure, tag: str, style: str) -> list[Element]:
+    root = fromstring(figure.svg)  # noqa: S314, for it is our own
+    return [one for one in root.iter(tag) if one.get("class") == style]
+
+
+def dots(figure: Figure, series: int = 0) -> list[tuple[float, float, str]]:
+    """Returns x, y and what is said of each."""
+    found = marks(figure, "circle", f"dot r{series}")
+    return [(float(e.get("cx", "")), float(e.get("cy", "")), e[0].text or "") for e in found]
+
+
+def test_more_frames_are_right_and_higher_values_up() -> None:
+    points = (point(2, 0.5), point(4, 0.4, -0.1), point(8, 0.7, 0.3))
+    figure = ablation_figure(Ablation(COUNTS, "average", (2, 4, 8), (Series("toy/clip", points),)))
+    two, four, four_change, eight, eight_change = dots(figure)
+    assert eight[1] < two[1] < four[1]  # SVG counts downwards
+    assert round(four[0] - two[0], 1) == round(eight[0] - four[0], 1) > 0
+    assert eight[2] == "toy/clip, 8: 70.0 [60.0, 80.0], n = 9"
+    (zero,) = marks(figure, "line", "axis")
+    assert eight_change[1] < float(zero.get("y1", "")) < four_change[1]
+    assert eight_change[2] == "toy/clip, 8 against first: +30.0 [25.0, 35.0]"
+    (curve,) = marks(figure, "polyline", "curve r0")
+    drawn = [tuple(map(float, pair.split(","))) for pair in curve.get("points", "").split()]
+    assert drawn == [(x, y) for x, y, _ in (two, four, eight)]
+    assert figure.legend == (("r0", "toy/clip"),)
+    assert "the number before" in figure.caption
+
+
+def test_orders_are_lines_of_a_list_and_the_caption_says_whose_scores_move() -> None:
+    still = Series("toy/clip", (point("in_order", 0.6), point("shuffle", 0.6, 0.0, 3e-8)))
+    moved = Series("toy/vlm", (point("in_order", 0.9), point("shuffle", 0.5, -0.4, 0.5)))
+    figure = ablation_figure(Ablation(ORDERS, "chrono", ("in_order", "shuffle"), (still, moved)))
+    (x, y, _), (_, below, _), (same, _, _) = dots(figure, 0)
+    (higher, beside, _), _, (lost, _, _) = dots(figure, 1)
+    assert x < higher
+    assert y < beside < below
+    assert lost < same
+    assert marks(figure, "polyline", "curve r0") == []
+    assert "score of toy/clip: shuffle 3e-08." in figure.caption
+    assert "score of toy/vlm: shuffle 0.5." in figure.caption
+    assert "difference to in_order" in figure.caption
+
+
+def test_where_nothing_can_be_paired_it_says_so() -> None:
+    own = Series("a", (point("fps", 0.5), point("nested", 0.6)))
+    figure = ablation_figure(Ablation(SAMPLERS, "t", ("fps", "nested"), (own,)))
+    assert len(dots(figure)) == 2
+    assert "no two runs share samples" in figure.svg
+
+
+def test_lines_beyond_the_colours_are_counted() -> None:
+    series = tuple(Series(f"m{k}", (point(1, 0.5), point(2, 0.6, 0.1))) for k in range(12))
+    figure = ablation_figure(Ablation(COUNTS, "t", (1, 2), series))
+    assert len(figure.legend) == len(set(re.findall(r"dot (r\d+)", figure.svg))) == 10
+    assert "2 more lines are not drawn" in figure.caption

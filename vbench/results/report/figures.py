@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from vbench.results.report.charts import LABEL_WIDTH, Canvas, fitted, ticks, tip
-from vbench.results.report.margins import Reliability, margin, right_cells
+from vbench.results.report.margins import GRADED, Reliability, margin, right_scores
+from vbench.results.report.records import Records
 
 MOST_RUNS = 10
 """In one plot: more colours cannot be told apart."""
 
 _OUTCOMES = ("right", "tie", "wrong", "unscored")
+_CUT = "truncated"
 
 WIDTH = 720.0
 _LOW, _SIDE = 30.0, 64.0
@@ -40,8 +42,7 @@ class Plotted:
     name: str
     tests: Mapping[str, Mapping[str, Any]]
     """Estimates, from summary.json."""
-    records: Sequence[Mapping[str, Any]]
-    """Rows of records.parquet."""
+    records: Records
 
 
 def accuracy(runs: Sequence[Plotted]) -> Figure:
@@ -91,7 +92,8 @@ def outcomes(runs: Sequence[Plotted]) -> Figure:
     Args:
         runs: At most MOST_RUNS.
     """
-    tests = list(dict.fromkeys(record["test"] for run in runs for record in run.records))
+    counts = [_outcomes(run.records) for run in runs]
+    tests = list(dict.fromkeys(test for own in counts for test in own))
     left = _label_width(tests)
     step, gap = (14.0, 12.0) if len(runs) > 1 else (18.0, 8.0)
     height = len(tests) * (step * len(runs) + gap) + _LOW
@@ -104,34 +106,42 @@ def outcomes(runs: Sequence[Plotted]) -> Figure:
     for place, test in enumerate(tests):
         top = place * (step * len(runs) + gap) + gap / 2
         canvas.text(left - 12, top + step * len(runs) / 2 + 4, fitted(test, left - 12), "end")
-        for k, run in enumerate(runs):
-            own = [record for record in run.records if record["test"] == test]
-            if own:
-                _shares(canvas, x, (top + k * step, step - 3), (run.name, own))
+        for k, (run, own) in enumerate(zip(runs, counts, strict=True)):
+            if test in own:
+                _shares(canvas, x, (top + k * step, step - 3), (run.name, own[test]))
     caption = (
         "Shares of samples. The thin line below a bar: samples with a text longer than the model "
         "reads, or a reply that was cut off."
     )
     if len(runs) > 1:
         caption += f" Per test, from top to bottom: {', '.join(run.name for run in runs)}."
-    seen = {record["outcome"] for run in runs for record in run.records}
+    seen = {outcome for own in counts for of_test in own.values() for outcome in of_test}
     legend = tuple((f"o-{outcome}", outcome) for outcome in _OUTCOMES if outcome in seen)
     return Figure("Outcomes, ties and truncation", canvas.markup(), caption, legend)
 
 
+def _outcomes(records: Records) -> dict[str, Counter[str]]:
+    """Counts outcomes by test, and how many texts or replies were cut off."""
+    found: dict[str, Counter[str]] = {}
+    for record in records.rows("test", "outcome", "truncated"):
+        own = found.setdefault(record["test"], Counter())
+        own[record["outcome"]] += 1
+        own[_CUT] += record["truncated"]
+    return found
+
+
 def _shares(
-    canvas: Canvas, x: Any, band: tuple[float, float], what: tuple[str, Sequence[Mapping[str, Any]]]
+    canvas: Canvas, x: Any, band: tuple[float, float], what: tuple[str, Counter[str]]
 ) -> None:
-    (top, height), (name, records) = band, what
-    counts, done, n = Counter(record["outcome"] for record in records), 0, len(records)
+    (top, height), (name, counts) = band, what
+    done, n = 0, sum(counts[outcome] for outcome in _OUTCOMES)
     for outcome in _OUTCOMES:
         if counts[outcome]:
             ends = x(done / n), x((done + counts[outcome]) / n)
             bar = canvas.rect(ends[0], top, ends[1] - ends[0], height, f"o-{outcome}")
             tip(bar, f"{name}: {counts[outcome]} of {n} {outcome}")
             done += counts[outcome]
-    cut = sum(record["truncated"] for record in records)
-    if cut:
+    if cut := counts[_CUT]:
         line = canvas.rect(x(0), top + height, x(cut / n) - x(0), 2, "truncated")
         tip(line, f"{name}: {cut} of {n} truncated")
     canvas.text(WIDTH - 4, top + height - 1, str(n), "end number")
@@ -144,10 +154,8 @@ def margins(run: Plotted) -> Figure | None:
         run: One run: scores of different models have different units.
     """
     found = []
-    for record in run.records:
-        clips = len(record["clip_paths"])
-        right = right_cells(record["kind"], record["target"], clips, len(record["texts"]))
-        value = margin(record["scores"], right)
+    for record in run.records.rows(*GRADED):
+        value = margin(record["scores"], right_scores(record))
         if value is not None:
             found.append(value)
     if not found:

@@ -82,16 +82,29 @@ class Reliability:
     n: int
 
 
+GRADED = ("kind", "target", "clip_paths", "texts", "scores")
+"""Fields of a record that say which of its scores are right."""
+
+
+def right_scores(record: Mapping[str, Any]) -> list[bool] | None:
+    """Returns which of a record's scores are right (see `right_cells`).
+
+    Args:
+        record: A row of records.parquet, with GRADED.
+    """
+    clips, texts = len(record["clip_paths"]), len(record["texts"])
+    return right_cells(record["kind"], record["target"], clips, texts)
+
+
 def reliability(records: Iterable[Mapping[str, Any]]) -> Reliability | None:
     """Bins P(yes) of all pairs whose truth is known; None if there are none.
 
     Args:
-        records: Rows of records.parquet of a run whose scores are probabilities of a yes.
+        records: Rows of a run whose scores are probabilities of a yes, with GRADED and cluster.
     """
     said, true, source = [], [], []
     for record in records:
-        clips = len(record["clip_paths"])
-        right = right_cells(record["kind"], record["target"], clips, len(record["texts"]))
+        right = right_scores(record)
         if right is None or len(record["scores"]) != len(right):
             continue
         for score, own in zip(record["scores"], right, strict=True):

@@ -22,7 +22,8 @@ def run_names(runs: Sequence[Run]) -> list[str]:
     names = [str(of.get("entry") or of["model"]) for of in choices]
     if len(set(names)) < len(names):
         told = [_told(run, of) for run, of in zip(runs, choices, strict=True)]
-        names = [" ".join([name, *own]) for name, own in zip(names, _differing(told), strict=True)]
+        more = _differing(names, told)
+        names = [" ".join([name, *own]) for name, own in zip(names, more, strict=True)]
     if len(set(names)) < len(names):
         names = [f"{name} ({run.path.name})" for name, run in zip(names, runs, strict=True)]
     if len(set(names)) < len(names):
@@ -45,15 +46,17 @@ def _told(run: Run, choices: Mapping[str, Any]) -> dict[str, str]:
     return words | keys
 
 
-def _differing(told: Sequence[Mapping[str, str]]) -> list[list[str]]:
-    """Returns for each run at most three settings in which not all agree."""
+def _differing(names: Sequence[str], told: Sequence[Mapping[str, str]]) -> list[list[str]]:
+    """Returns for each run at most three settings in which runs of the same name differ."""
     keys = list(dict.fromkeys(key for own in told for key in own))
-    loud = [key for key in keys if len({own.get(key) for own in told}) > 1]
-    # What splits the runs most says most; a later key that splits no further adds nothing.
     kept: list[str] = []
-    for key in loud:
-        before = len({tuple(own.get(k) for k in kept) for own in told})
-        if len({tuple(own.get(k) for k in [*kept, key]) for own in told}) > before:
+
+    def classes(*keys: str) -> int:
+        runs = zip(names, told, strict=True)
+        return len({(name, *(own.get(key) for key in keys)) for name, own in runs})
+
+    for key in keys:  # one that splits the runs no further adds nothing
+        if classes(*kept, key) > classes(*kept):
             kept.append(key)
     return [[_say(key, own[key]) for key in kept[:3] if key in own] for own in told]
 

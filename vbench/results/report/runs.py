@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -9,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vbench.errors import RunError
 from vbench.results.report.naming import run_names
+from vbench.results.report.records import Records, rows_at, rows_of
 from vbench.results.report.sections import Shown
 from vbench.results.run import load_run
 from vbench.results.samples import read_samples
@@ -28,24 +30,15 @@ class Together:
     """Samples of several runs, side by side."""
 
     rows: list[dict[str, Any]]
-    """Each distinct sample once, in the order of the first run that has it."""
+    """The samples to be shown, in the order of the first run that has each."""
     answers: list[list[Mapping[str, Any] | None]]
-    """For each run its record of each sample; None where it has none."""
+    """For each run its record of each of them; None where it has none."""
     contents: list[dict[str, str]]
     """For each run the hash of each file as it was then, by path."""
-
-    def thinned(self, most: int) -> Together:
-        """Returns at most so many samples, evenly chosen.
-
-        Args:
-            most: How many.
-        """
-        count = len(self.rows)
-        if count <= most:
-            return self
-        kept = [k * count // most for k in range(most)]
-        answers = [[of[k] for k in kept] for of in self.answers]
-        return Together([self.rows[k] for k in kept], answers, self.contents)
+    count: int
+    """How many distinct samples there are, shown or not."""
+    apart: int
+    """How many of those not all runs have."""
 
 
 def read_runs(folders: Sequence[Path]) -> list[Shown]:
@@ -59,23 +52,9 @@ def read_runs(folders: Sequence[Path]) -> list[Shown]:
     """
     runs = [load_run(folder) for folder in folders]
     return [
-        Shown(name, run, _records(run.path), _environment(run.path))
+        Shown(name, run, Records(run.path), _environment(run.path))
         for name, run in zip(run_names(runs), runs, strict=True)
     ]
-
-
-def _records(folder: Path) -> list[dict[str, Any]]:
-    file = folder / "records.parquet"
-    try:
-        found: list[dict[str, Any]] = pq.read_table(file).to_pylist()
-    except (OSError, ValueError) as error:  # Arrow's errors are ValueErrors
-        raise RunError(
-            "the records of a run cannot be read",
-            where=str(file),
-            why=str(error).splitlines()[0],
-            mend="type the run's command again: it writes them from the stored answers",
-        ) from error
-    return found
 
 
 def _environment(folder: Path) -> dict[str, Any]:
@@ -85,38 +64,50 @@ def _environment(folder: Path) -> dict[str, Any]:
         return {}
 
 
-def together(runs: Sequence[Shown]) -> Together:
+def together(runs: Sequence[Shown], most: int) -> Together:
     """Brings the samples of runs together by all that is asked, not by name alone.
 
     Args:
         runs: The runs.
+        most: How many samples to show; of more these are evenly chosen.
 
     Raises:
         RunError: A run does not say what it asks.
     """
-    places: dict[tuple[object, ...], int] = {}
-    rows: list[dict[str, Any]] = []
-    records: list[dict[int, Mapping[str, Any]]] = []
+    known: dict[bytes, int] = {}
+    first: list[tuple[int, int]] = []  # where each distinct sample is found: run, row
+    tables: list[pa.Table] = []
+    owned: list[dict[int, int]] = []  # for each run the records by sample
     contents: list[dict[str, str]] = []
-    for shown in runs:
-        known = {(record["test"], record["sample_id"]): record for record in shown.records}
-        own: dict[int, Mapping[str, Any]] = {}
+    for run, shown in enumerate(runs):
+        named = (tuple(row.values()) for row in shown.records.rows("test", "sample_id"))
+        records = {name: number for number, name in enumerate(named)}
+        tables.append(read_samples(shown.run.path, _columns(shown.run.path)))
+        owned.append({})
         contents.append({})
-        for row in _samples(shown.run.path):
+        for number, row in enumerate(rows_of(tables[-1])):
             contents[-1] |= {c["path"]: c["content"] for c in row["clips"] if c["content"]}
-            place = places.setdefault(_asked(row), len(rows))
-            if place == len(rows):
-                rows.append(row)
-            if (record := known.get((row["test"], row["sample_id"]))) is not None:
-                own[place] = record
-        records.append(own)
-    answers = [[own.get(k) for k in range(len(rows))] for own in records]
-    return Together(rows, answers, contents)
+            place = known.setdefault(_asked(row), len(first))
+            if place == len(first):
+                first.append((run, number))
+            if (record := records.get((row["test"], row["sample_id"]))) is not None:
+                owned[-1][place] = record
+    count = len(first)
+    kept = [k * count // most for k in range(most)] if count > most else list(range(count))
+    answers = [
+        shown.records.at([own.get(k) for k in kept]) for shown, own in zip(runs, owned, strict=True)
+    ]
+    apart = sum(any(k not in own for own in owned) for k in range(count))
+    rows = _rows(tables, [first[k] for k in kept])
+    return Together(rows, answers, contents, count, apart)
 
 
-def _samples(folder: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = read_samples(folder, _columns(folder)).to_pylist()
-    return rows
+def _rows(tables: Sequence[pa.Table], places: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+    """Returns rows of several tables; places count up run by run."""
+    found: list[dict[str, Any]] = []
+    for run, table in enumerate(tables):
+        found += rows_at(table, [number for own, number in places if own == run])
+    return found
 
 
 def _columns(folder: Path) -> Sequence[str]:
@@ -127,7 +118,9 @@ def _columns(folder: Path) -> Sequence[str]:
     return _READ
 
 
-def _asked(row: Mapping[str, Any]) -> tuple[object, ...]:
-    spans = tuple((clip["video_id"], clip["start_s"], clip["end_s"]) for clip in row["clips"])
-    names = ("test", "sample_id", "kind", "question", "target")
-    return (*(row[name] for name in names), tuple(row["texts"]), spans)
+def _asked(row: Mapping[str, Any]) -> bytes:
+    """Returns a digest of all that is asked of a sample."""
+    spans = [(clip["video_id"], clip["start_s"], clip["end_s"]) for clip in row["clips"]]
+    names = ("test", "sample_id", "kind", "question", "target", "texts")
+    asked = json.dumps([*(row[name] for name in names), spans])
+    return hashlib.blake2b(asked.encode(), digest_size=16).digest()

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vbench.results.ablation import ablations
+from vbench.results.contest import Rows, leading
 from vbench.results.layouts import RunSummary, run_notes
-from vbench.results.report.curves import curves, point
+from vbench.results.report.curves import ablation_figure
 from vbench.results.report.figures import (
     MOST_RUNS,
     Figure,
@@ -18,7 +20,8 @@ from vbench.results.report.figures import (
     margins,
     outcomes,
 )
-from vbench.results.report.margins import reliability
+from vbench.results.report.margins import GRADED, reliability
+from vbench.results.report.records import Records
 from vbench.results.run import Run, metric_mark
 from vbench.schema import flatten
 
@@ -31,7 +34,7 @@ class Shown:
 
     name: str
     run: Run
-    records: Sequence[Mapping[str, Any]]
+    records: Records
     environment: Mapping[str, Any]
 
     @property
@@ -78,23 +81,24 @@ def tests_of(runs: Sequence[Shown]) -> list[str]:
     return sorted(names, key=lambda name: not name.startswith("average"))
 
 
-def overview(runs: Sequence[Shown]) -> dict[str, Any]:
+def overview(runs: Sequence[Shown], graded: Sequence[Rows]) -> dict[str, Any]:
     """Returns runs by tests: what a reader of several runs looks at first.
 
     Args:
         runs: The runs.
+        graded: Their graded rows, which decide what is bold; empty ones: nothing is.
     """
     tests = tests_of(runs)
-    values = {test: [shown.run.summary["tests"].get(test) for shown in runs] for test in tests}
-    best = {
-        test: max((own["value"] for own in found if own is not None), default=None)
-        for test, found in values.items()
-    }
+    best, compared = leading(graded, tests)
     lines = [
-        {"run": shown.name, "place": k, "cells": [values[test][k] for test in tests]}
+        {
+            "run": shown.name,
+            "place": k,
+            "cells": [(shown.run.summary["tests"].get(test), test in best[k]) for test in tests],
+        }
         for k, shown in enumerate(runs)
     ]
-    return {"tests": tests, "lines": lines, "best": [best[test] for test in tests]}
+    return {"tests": tests, "lines": lines, "compared": compared}
 
 
 def notes(runs: Sequence[Shown]) -> list[str]:
@@ -120,19 +124,20 @@ def failures(runs: Sequence[Shown]) -> dict[str, Any]:
     return {"count": len(found), "lines": found[:MOST_FAILURES]}
 
 
-def plots(runs: Sequence[Shown]) -> list[Figure]:
-    """Returns the plots that hold all runs; beyond MOST_RUNS they show the first.
+def plots(runs: Sequence[Shown], graded: Sequence[Rows]) -> list[Figure]:
+    """Returns the plots that hold several runs, first along what they vary about frames.
 
     Args:
-        runs: The runs.
+        runs: The runs; where a colour is a run, the first MOST_RUNS are drawn.
+        graded: Their graded rows, by which they are paired.
     """
     kept = runs[:MOST_RUNS]
     plotted = [shown.plotted for shown in kept]
-    points = [point(shown.run.config, shown.run.summary["tests"]) for shown in runs]
-    found = curves([one for one in points if one is not None], tests_of(runs))
+    found = [ablation_figure(one) for one in ablations([shown.run for shown in runs], graded)]
     found += [accuracy(plotted), outcomes(plotted)]
-    asked = [(shown.name, reliability(shown.records)) for shown in kept if shown.probable]
-    told = [(name, curve) for name, curve in asked if curve is not None]
+    asked = [shown for shown in kept if shown.probable]
+    said = [(shown.name, reliability(shown.records.rows(*GRADED, "cluster"))) for shown in asked]
+    told = [(name, curve) for name, curve in said if curve is not None]
     return [*found, calibration(told)] if told else found
 
 
