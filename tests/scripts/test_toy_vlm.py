@@ -1,45 +1,19 @@
 """The tiny video-language model as shipped."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
-from vbench.datasets.toy.render import render_frame
 from vbench.datasets.toy.statements import is_true, say
 from vbench.datasets.toy.world import ToyClip, benchmark_clip
 
 CHECKPOINT = Path(__file__).parents[2] / "vbench" / "assets" / "toy_vlm"
 
-
-@pytest.fixture(scope="module")
-def processor() -> AutoProcessor:
-    return AutoProcessor.from_pretrained(CHECKPOINT)
-
-
-@pytest.fixture(scope="module")
-def model() -> AutoModelForImageTextToText:
-    return AutoModelForImageTextToText.from_pretrained(CHECKPOINT).eval()
-
-
-def video(clip: ToyClip) -> torch.Tensor:
-    """Returns the frames that velociti20 delivers, (20, 3, 128, 128)."""
-    moments = [second + part for second in range(10) for part in (0.25, 0.75)]
-    frames = np.stack([render_frame(clip, moment) for moment in moments])
-    return torch.from_numpy(frames).permute(0, 3, 1, 2)
-
-
-def chat(text: str) -> list[dict[str, object]]:
-    return [{"role": "user", "content": [{"type": "video"}, {"type": "text", "text": text}]}]
-
-
-def asked(processor: AutoProcessor, clip: ToyClip, text: str) -> dict[str, torch.Tensor]:
-    rendered = processor.apply_chat_template(chat(text), add_generation_prompt=True)
-    return processor(
-        text=[rendered], videos=[video(clip)], do_sample_frames=False, return_tensors="pt"
-    )
+Chat = Callable[[str], list[dict[str, object]]]
+Asked = Callable[[ToyClip, str], dict[str, torch.Tensor]]
 
 
 def test_checkpoint_is_small_and_holds_no_code() -> None:
@@ -56,7 +30,7 @@ def test_checkpoint_loads_whole() -> None:
 
 
 @pytest.mark.parametrize("word", ["Yes", "No", *"ABCDEF"])
-def test_answers_are_single_words(processor: AutoProcessor, word: str) -> None:
+def test_answers_are_single_words(processor: AutoProcessor, chat: Chat, word: str) -> None:
     tokenizer = processor.tokenizer
     prompt = processor.apply_chat_template(chat("Is it?"), add_generation_prompt=True)
     alone = tokenizer.encode(word)
@@ -68,7 +42,7 @@ def test_answers_are_single_words(processor: AutoProcessor, word: str) -> None:
     assert alone[0] != tokenizer.unk_token_id
 
 
-def test_chat_template_writes_what_qwen2_vl_writes(processor: AutoProcessor) -> None:
+def test_chat_template_writes_what_qwen2_vl_writes(processor: AutoProcessor, chat: Chat) -> None:
     said = [*chat("Does it?"), {"role": "assistant", "content": "Yes"}]
     assert processor.apply_chat_template(said) == (
         "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
@@ -86,8 +60,8 @@ def test_chat_template_writes_what_qwen2_vl_writes(processor: AutoProcessor) -> 
     )
 
 
-def test_a_toy_clip_is_forty_tokens(processor: AutoProcessor) -> None:
-    inputs = asked(processor, benchmark_clip(9, 0), "Describe the video.")
+def test_a_toy_clip_is_forty_tokens(processor: AutoProcessor, asked: Asked) -> None:
+    inputs = asked(benchmark_clip(9, 0), "Describe the video.")
     assert inputs["video_grid_thw"].tolist() == [[10, 4, 4]]
     pad = processor.tokenizer.convert_tokens_to_ids("<|video_pad|>")
     assert int((inputs["input_ids"] == pad).sum()) == 40
@@ -101,7 +75,7 @@ def test_words_beyond_the_toy_world_are_unknown_but_read(processor: AutoProcesso
 
 @torch.inference_mode()
 def test_checkpoint_knows_what_happens_on_unseen_clips(
-    processor: AutoProcessor, model: AutoModelForImageTextToText
+    processor: AutoProcessor, model: AutoModelForImageTextToText, asked: Asked
 ) -> None:
     # Guards against shipping an untrained or mismatched file; the figures are in docs/toy_vlm.md.
     yes, no = processor.tokenizer.encode("Yes No")
@@ -117,7 +91,7 @@ def test_checkpoint_knows_what_happens_on_unseen_clips(
             logits = []
             for caption in pair:
                 prompt = f"Does the video show this? {caption} Answer Yes or No."
-                last = model(**asked(processor, clip, prompt)).logits[0, -1]
+                last = model(**asked(clip, prompt)).logits[0, -1]
                 logits.append(float(last[yes] - last[no]))
             right += logits[0] > logits[1]
             total += 1

@@ -4,18 +4,16 @@ import importlib
 import json
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 from vbench.datasets.toy.captions import chrono_caption, coref_caption, event_caption
-from vbench.datasets.toy.render import render_frame
 from vbench.datasets.toy.statements import is_true, say, say_in_order, say_same_person
 from vbench.datasets.toy.world import ToyClip, benchmark_clip, training_clip
 
@@ -30,34 +28,6 @@ def scripts() -> Iterator[dict[str, ModuleType]]:
         patch.syspath_prepend(str(ROOT / "scripts"))
         modules = {name: importlib.import_module(f"toy_vlm_{name}") for name in PIECES}
         yield modules | {"train": importlib.import_module("train_toy_vlm")}
-
-
-@pytest.fixture(scope="module")
-def processor() -> AutoProcessor:
-    return AutoProcessor.from_pretrained(CHECKPOINT)
-
-
-@pytest.fixture(scope="module")
-def model() -> AutoModelForImageTextToText:
-    return AutoModelForImageTextToText.from_pretrained(CHECKPOINT).eval()
-
-
-def video(clip: ToyClip) -> torch.Tensor:
-    """Returns the frames that velociti20 delivers, (20, 3, 128, 128)."""
-    moments = [second + part for second in range(10) for part in (0.25, 0.75)]
-    frames = np.stack([render_frame(clip, moment) for moment in moments])
-    return torch.from_numpy(frames).permute(0, 3, 1, 2)
-
-
-def chat(text: str) -> list[dict[str, object]]:
-    return [{"role": "user", "content": [{"type": "video"}, {"type": "text", "text": text}]}]
-
-
-def asked(processor: AutoProcessor, clip: ToyClip, text: str) -> dict[str, torch.Tensor]:
-    rendered = processor.apply_chat_template(chat(text), add_generation_prompt=True)
-    return processor(
-        text=[rendered], videos=[video(clip)], do_sample_frames=False, return_tensors="pt"
-    )
 
 
 def test_checkpoint_is_of_the_scripts_design(
@@ -165,6 +135,7 @@ def test_training_rows_are_the_processors_prompts_one_at_a_time(
     scripts: dict[str, ModuleType],
     processor: AutoProcessor,
     model: AutoModelForImageTextToText,
+    asked: Callable[[ToyClip, str], dict[str, torch.Tensor]],
 ) -> None:
     words, text = scripts["words"], scripts["statements"].Text
     clip = training_clip(10_000_000)
@@ -180,7 +151,7 @@ def test_training_rows_are_the_processors_prompts_one_at_a_time(
     together = model.lm_head(states[rows.targets != scripts["statements"].NONE])
     for caption, logits in zip(captions, together, strict=True):
         prompt = f"{words.SHORT_HEAD} {caption} {words.SHORT_TAIL}"
-        inputs = asked(processor, clip, prompt)
+        inputs = asked(clip, prompt)
         assert torch.allclose(inputs["pixel_values_videos"], pixels, atol=1e-5)
         assert torch.allclose(model(**inputs).logits[0, -1], logits, atol=1e-3)
 

@@ -9,12 +9,11 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
 
 from vbench.errors import ConfigError
-from vbench.protocols import Need
-from vbench.records import Clip, Facts
+from vbench.models.oracles import Informed
+from vbench.records import Clip
 from vbench.truth import holds
 
 _CERTAIN = 100.0
@@ -22,7 +21,7 @@ _CERTAIN = 100.0
 
 
 @dataclass
-class Simulated:
+class Simulated(Informed):
     """Prefers the true of a true and a false caption, but for an error rate.
 
     A score is the truth times a weight plus Gumbel noise of its own, by a hash of clip and text.
@@ -33,8 +32,6 @@ class Simulated:
     error_rate: float = 0.05
     """From 0 to 0.5."""
     seed: int = 0
-    needs: ClassVar[frozenset[Need]] = frozenset({"facts"})
-    _known: Facts | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.error_rate <= 0.5:
@@ -48,10 +45,6 @@ class Simulated:
         """Returns what decides its scores."""
         return f"simulated annotator error_rate={self.error_rate!r} seed={self.seed}"
 
-    def bind(self, facts: Facts | None) -> None:
-        """Takes the dataset's truth."""
-        self._known = facts
-
     def score(self, clip: Clip, texts: Sequence[str]) -> list[float]:
         """Returns one score per text.
 
@@ -59,15 +52,9 @@ class Simulated:
             ConfigError: The dataset has no facts.
             DataError: The facts do not cover the clip or a text.
         """
-        if self._known is None:
-            raise ConfigError(
-                "model=simulated cannot be used with this dataset",
-                where="model",
-                why="it needs to know what really happens in each clip",
-                mend="use dataset=velociti/toy, or people (docs/velociti.md)",
-            )
-        events = self._known.events_in(clip)
-        truths = [holds(self._known.claim_of(text), events) for text in texts]
+        known = self.known("simulated", "people (docs/velociti.md)")
+        events = known.events_in(clip)
+        truths = [holds(known.claim_of(text), events) for text in texts]
         return [
             self._weight * truth + self._noise(clip, text)
             for truth, text in zip(truths, texts, strict=True)

@@ -21,22 +21,44 @@ from vbench.truth import holds
 ENTITY_ROLES = frozenset({"agent", "patient"})
 
 
-class Oracle(ABC):
-    """A scorer that compares a caption's claim with a clip's events."""
+class Informed:
+    """Knows what happens in each clip and what captions claim."""
 
     needs: ClassVar[frozenset[Need]] = frozenset({"facts"})
-    name: ClassVar[str]
-
-    def __init__(self) -> None:
-        self._known: Facts | None = None
-
-    def identity(self) -> str:
-        """Returns the oracle's name: nothing else decides its scores."""
-        return f"oracle/{self.name}"
+    _known: Facts | None = None
 
     def bind(self, facts: Facts | None) -> None:
         """Takes the dataset's truth."""
         self._known = facts
+
+    def known(self, name: str, other: str) -> Facts:
+        """Returns the dataset's truth.
+
+        Args:
+            name: The model's, for messages.
+            other: What to use where there is no truth to look up.
+
+        Raises:
+            ConfigError: The dataset has no facts.
+        """
+        if self._known is None:
+            raise ConfigError(
+                f"model={name} cannot be used with this dataset",
+                where="model",
+                why="it needs to know what really happens in each clip",
+                mend=f"use dataset=velociti/toy, or {other}",
+            )
+        return self._known
+
+
+class Oracle(Informed, ABC):
+    """A scorer that compares a caption's claim with a clip's events."""
+
+    name: ClassVar[str]
+
+    def identity(self) -> str:
+        """Returns the oracle's name: nothing else decides its scores."""
+        return f"oracle/{self.name}"
 
     def score(self, clip: Clip, texts: Sequence[str]) -> list[float]:
         """Returns one score per text, from 0 to 1.
@@ -45,15 +67,9 @@ class Oracle(ABC):
             ConfigError: The dataset has no facts.
             DataError: The facts do not cover the clip or a text.
         """
-        if self._known is None:
-            raise ConfigError(
-                f"model=oracle/{self.name} cannot be used with this dataset",
-                where="model",
-                why="it needs to know what really happens in each clip",
-                mend="use dataset=velociti/toy, or another model",
-            )
-        events = self._known.events_in(clip)
-        return [self.judge(self._known.claim_of(text), events) for text in texts]
+        known = self.known(f"oracle/{self.name}", "another model")
+        events = known.events_in(clip)
+        return [self.judge(known.claim_of(text), events) for text in texts]
 
     @abstractmethod
     def judge(self, claim: Claim, events: Sequence[Event]) -> float:

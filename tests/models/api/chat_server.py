@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 KEY = "sk-secret-0123456789abcdef"
 
@@ -30,33 +30,76 @@ Script = Callable[[dict[str, Any], int], Act]
 """(request's body, how many came before) → what is done."""
 
 
-class Server(ThreadingHTTPServer):
-    """Listens until closed; keeps what it was asked."""
+class Local(ThreadingHTTPServer):
+    """Listens on this machine until closed."""
 
     daemon_threads = True
     allow_reuse_address = True
     request_queue_size = 64
 
-    def __init__(self, script: Script, port: int = 0) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
-        self.script = script
-        self.bodies: list[dict[str, Any]] = []
-        self.keys: list[str] = []
-        self.arrived: list[float] = []
-        self.most_at_once = self.at_once = 0
+    def __init__(self, handler: type[Speaker], port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), handler)
         self.lock = threading.Lock()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self.server_address[1]}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients that hang up are part of the tests."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Server
+class Speaker(BaseHTTPRequestHandler):
+    """Answers in JSON, and logs nothing."""
+
     protocol_version = "HTTP/1.1"
+
+    def send(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
+        payload = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(payload)))
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def log_message(self, *unused: Any) -> None:
+        pass
+
+
+AnyServer = TypeVar("AnyServer", bound=Local)
+
+
+@contextmanager
+def listening(server: AnyServer) -> Iterator[AnyServer]:
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Server(Local):
+    """Keeps what it was asked."""
+
+    def __init__(self, script: Script, port: int = 0) -> None:
+        super().__init__(_Handler, port)
+        self.script = script
+        self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.arrived: list[float] = []
+        self.most_at_once = self.at_once = 0
+
+    @property
+    def url(self) -> str:
+        return f"{super().url}/v1"
+
+
+class _Handler(Speaker):
+    server: Server
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -76,29 +119,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             self.connection.close()
             return
-        payload = json.dumps(act.body).encode()
-        self.send_response(act.status)
-        for name, value in {"Content-Type": "application/json", **act.headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *unused: Any) -> None:
-        pass
+        self.send(act.status, act.body, act.headers)
 
 
-@contextmanager
-def serving(script: Script, port: int = 0) -> Iterator[Server]:
-    server = Server(script, port)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def serving(script: Script, port: int = 0) -> AbstractContextManager[Server]:
+    return listening(Server(script, port))
 
 
 def completion(text: str | None = "A", **other: Any) -> Act:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -22,15 +22,16 @@ from vbench.records import Clip, Continuation, Message, Request
 CLIP = Clip("v", "v.mp4", 0.0, 2.0)
 
 
+_NAME = "tests_models_api"
+"""Under this name the servers of this folder find one another."""
+
+
 def _load(name: str) -> ModuleType:
-    full = f"tests_models_api_{name}"
-    if full not in sys.modules:
-        spec = importlib.util.spec_from_file_location(full, Path(__file__).parent / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules[full] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[full]
+    if _NAME not in sys.modules:
+        package = ModuleType(_NAME)
+        package.__path__ = [str(Path(__file__).parent)]
+        sys.modules[_NAME] = package
+    return importlib.import_module(f"{_NAME}.{name}")
 
 
 @pytest.fixture(scope="session")

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from .chat_server import Local, Speaker, listening
 
 Reply = tuple[int, dict[str, Any]]
 
 
-class Google(ThreadingHTTPServer):
+class Google(Local):
     """Keeps files by name, as Google does, and what it was asked."""
 
-    daemon_threads = True
-
     def __init__(self, script: Callable[[dict[str, Any], int], Reply]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.script = script
         self.files: dict[str, dict[str, Any]] = {}
         self.uploaded: list[bytes] = []
@@ -28,19 +27,10 @@ class Google(ThreadingHTTPServer):
         self.polls_until_ready = 0
         self.state = "ACTIVE"
         """Of a file when it is ready."""
-        self.lock = threading.Lock()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that hang up are part of the tests."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Speaker, BaseHTTPRequestHandler):
     server: Google
-    protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         name = _file_of(self.path)
@@ -53,15 +43,15 @@ class _Handler(BaseHTTPRequestHandler):
                     file["state"] = self.server.state
         if file is None:
             denied = {"code": 403, "status": "PERMISSION_DENIED", "message": "no such File"}
-            self._send(403, {"error": denied})
+            self.send(403, {"error": denied})
         else:
-            self._send(200, file)
+            self.send(200, file)
 
     def do_DELETE(self) -> None:
         name = _file_of(self.path)
         self.server.files.pop(name, None)
         self.server.paths.append(f"DELETE {name}")
-        self._send(200, {})
+        self.send(200, {})
 
     def do_POST(self) -> None:
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -70,7 +60,7 @@ class _Handler(BaseHTTPRequestHandler):
             server.paths.append(f"POST {path}")
         if path.startswith("/upload/"):
             where = f"{server.url}/put/{json.loads(raw)['file']['name']}"
-            self._send(200, {}, {"X-Goog-Upload-URL": where})
+            self.send(200, {}, {"X-Goog-Upload-URL": where})
         elif path.startswith("/put/"):
             name = path.removeprefix("/put/")
             state = "PROCESSING" if server.polls_until_ready else server.state
@@ -81,27 +71,13 @@ class _Handler(BaseHTTPRequestHandler):
             with server.lock:
                 server.uploaded.append(raw)
                 server.files[name] = file
-            self._send(200, {"file": file}, {"X-Goog-Upload-Status": "final"})
+            self.send(200, {"file": file}, {"X-Goog-Upload-Status": "final"})
         else:
             body = _camel(json.loads(raw))
             with server.lock:
                 before = len(server.asked)
                 server.asked.append(body)
-            self._send(*server.script(body, before))
-
-    def _send(
-        self, status: int, body: dict[str, Any], headers: dict[str, str] | None = None
-    ) -> None:
-        payload = json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(payload)))
-        self.end_headers()
-        self.wfile.write(payload)
-
-    def log_message(self, *unused: Any) -> None:
-        pass
+            self.send(*server.script(body, before))
 
 
 def _camel(value: Any) -> Any:
@@ -117,17 +93,8 @@ def _file_of(path: str) -> str:
     return "files/" + path.partition("?")[0].rpartition("/files/")[2]
 
 
-@contextmanager
-def serving(script: Callable[[dict[str, Any], int], Reply]) -> Iterator[Google]:
-    server = Google(script)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+def serving(script: Callable[[dict[str, Any], int], Reply]) -> AbstractContextManager[Google]:
+    return listening(Google(script))
 
 
 def says(text: str | None = "A", finish: str = "STOP", **other: Any) -> Reply:
