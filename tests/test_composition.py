@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from vbench.composition import conf_dir, sweep_overrides, vocabulary
+from vbench.errors import ConfigError
 from vbench.overrides import jobs
 from vbench.schema import compose
 
@@ -20,6 +22,25 @@ def test_own_configs_join_and_are_announced(own_conf: Path, capsys: Any) -> None
     assert config.command.overrides == MINE
     assert "hydra" not in config
     assert str(own_conf / "conf") in capsys.readouterr().err
+
+
+def test_classes_may_lie_beside_the_conf_that_names_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The console script does not look in the working directory; what is installed goes first."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    module = tmp_path / "beside_conf.py"
+    module.write_text("class Model:\n    def __init__(self, size: int): ...\n")
+    file = tmp_path / "conf" / "model" / "beside.yaml"
+    with pytest.raises(ConfigError):
+        compose(["model=beside"])
+    file.parent.mkdir(parents=True)
+    file.write_text("_target_: beside_conf.Model\nsize: 3\n")
+    assert compose(["model=beside"]).model.size == 3
+    with pytest.raises(ConfigError, match=r"model\.size"):
+        compose(["model=beside", "model.size=large"])
+    assert sys.path.index(str(tmp_path)) == len(sys.path) - 1
 
 
 def test_a_config_hidden_by_a_builtin_one_is_announced(own_conf: Path, capsys: Any) -> None:

@@ -6,6 +6,7 @@ import ast
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -130,6 +131,11 @@ def test_commands_in_the_documents_compose(
     from vbench.schema import compose
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    named = r"^```\w+\n(# ((?:conf|\w+)/[\w/]+\.\w+)\n.*?)^```"  # what the page says to write
+    for text, name in re.findall(named, file.read_text("utf-8"), re.M | re.S):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
     blocks = re.findall(r"^```(?:bash|sh)\n(.*?)^```", file.read_text("utf-8"), re.M | re.S)
     for line in "\n".join(blocks).replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)

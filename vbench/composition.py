@@ -174,6 +174,9 @@ def _hydra() -> Iterator[list[str]]:
     own, *theirs = conf_roots()
     for folder in theirs:
         _announce(folder, own)
+        # Classes that its files name may lie beside it; what is installed is found first.
+        if str(folder.parent) not in sys.path:
+            sys.path.append(str(folder.parent))
     with _plain_errors(), initialize_config_dir(str(own), job_name="vbench", version_base="1.3"):
         folders = ",".join(_quoted(f"file://{folder}") for folder in theirs)
         yield [f"hydra.searchpath=[{folders}]"] if theirs else []

@@ -128,7 +128,7 @@ def _locate(target: str, key: str) -> Callable[..., Any]:
         why, mend = f"{module} has no '{names[0]}'", did_you_mean(names[0], own)
     except ImportError as error:
         why, package = " ".join(str(error).split()), (error.name or "").split(".")[0]
-        mend = "correct _target_: package.module.Class; the package must be importable"
+        mend = "correct _target_: package.module.Class; the package is installed or beside conf/"
         if package and package not in (module.split(".")[0], "vbench"):
             mend = f"pip install {package}, or the extra of vbench-eval that needs it"
     raise ConfigError(f"'{target}' cannot be imported", where=f"{key}._target_", why=why, mend=mend)
