@@ -23,12 +23,13 @@ from vbench.results.contest_tables import (
 from vbench.results.folders import run_folder
 from vbench.results.graded import graded, read_scores
 from vbench.results.items import Item, agreements, disagreements, items
+from vbench.results.naming import run_names
 from vbench.results.paired import by_name
 from vbench.results.pairing import check_samples, settings_apart
 from vbench.results.resampling import opinions
 from vbench.results.run import Run, load_run, metric_mark
 from vbench.results.tables import Table
-from vbench.table import print_table, short_names
+from vbench.table import print_table
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def _compared(runs: Sequence[Run], wanted: Wanted) -> Shown:
             "answers anew",
         )
     marks = [metric_mark(run.config) for run in runs]
-    names = zip(short_names(runs), marks, strict=True)
+    names = zip(run_names(runs), marks, strict=True)
     return Shown(
         contest=found,
         names=tuple(f"{name} ({mark})" if mark else name for name, mark in names),

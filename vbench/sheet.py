@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from vbench.results.naming import run_names
 from vbench.results.run import load_run
 from vbench.results.sheets import page
 from vbench.results.store import write_atomically
-from vbench.table import short_names
 
 
 def write_sheet(paths: Sequence[str], names: Sequence[str], out: str) -> Path:
@@ -28,6 +28,6 @@ def write_sheet(paths: Sequence[str], names: Sequence[str], out: str) -> Path:
         RunError: There is no such run or sample, or the file cannot be written.
     """
     runs = [load_run(path) for path in paths]
-    text = page(list(zip(short_names(runs), runs, strict=True)), names)
+    text = page(list(zip(run_names(runs), runs, strict=True)), names)
     write_atomically(Path(out), partial(Path.write_text, data=text, encoding="utf-8"))
     return Path(out)

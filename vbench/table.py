@@ -11,7 +11,7 @@ from vbench.results.census import census
 from vbench.results.drawing import Drawing, save_drawing
 from vbench.results.graded import graded_rows
 from vbench.results.layouts import RunSummary, tables
-from vbench.results.report.naming import run_names
+from vbench.results.naming import run_names
 from vbench.results.reproduction import LAYOUTS, reproduction
 from vbench.results.rivals import Rival
 from vbench.results.run import Run, load_run, metric_mark
@@ -49,7 +49,7 @@ def print_tables(
         DataError: The file of models cannot be read.
     """
     runs = [load_run(path) for path in runs_of(paths)]
-    names = short_names(runs)
+    names = run_names(runs)
     compared = paper is None or paper in LAYOUTS or figures is not None
     graded = _graded(runs) if compared else [{} for _ in runs]
     shown = [
@@ -114,27 +114,3 @@ def print_table(table: Table, form: str) -> None:
         Console(file=sys.stdout, width=width).print(to_terminal(table))
     else:
         sys.stdout.write(_WRITERS[form](table) + "\n")
-
-
-def short_names(runs: Sequence[Run]) -> list[str]:
-    """Names runs by entry or model, and by what else differs where that is not enough.
-
-    Args:
-        runs: The runs of one table.
-    """
-    choices = [run.config["command"]["choices"] for run in runs]
-    ways = (
-        [of.get("entry", of["model"]) for of in choices],
-        [of["model"] for of in choices],
-        [f"{of['model']}{_difference(of, choices)}" for of in choices],
-    )
-    return next((names for names in ways if len(set(names)) == len(names)), run_names(runs))
-
-
-def _difference(own: Mapping[str, str], all_choices: Sequence[Mapping[str, str]]) -> str:
-    """Returns the words of a command in which not all commands agree."""
-    told = ""
-    for group in ("sampler", "visual", "scorer", "prompt", "generation", "dataset"):
-        if len({of.get(group) for of in all_choices}) > 1 and own.get(group):
-            told += f" {own[group]}" if group == "sampler" else f" {group}={own[group]}"
-    return told

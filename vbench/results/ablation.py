@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from vbench.metrics.outcomes import Row
+from vbench.results.naming import run_names
 from vbench.results.paired import Difference, difference, shared
-from vbench.results.report.naming import run_names
 from vbench.results.run import Run
 from vbench.results.tables import Cell, Column, Line, Table
 from vbench.schema import identity

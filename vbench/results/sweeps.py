@@ -16,7 +16,7 @@ from vbench.results.folders import is_run, runs_under
 from vbench.results.graded import graded_rows
 from vbench.results.jobs import JobNote, read_jobs
 from vbench.results.layouts import RunSummary, tables
-from vbench.results.report.naming import run_names
+from vbench.results.naming import run_names
 from vbench.results.run import Run, load_run, metric_mark
 from vbench.results.tables import save
 from vbench.results.text import visible

@@ -171,12 +171,12 @@ def _caption(ablation: Ablation, series: Sequence[Series]) -> str:
     ]
     if left_out := len(ablation.series) - len(series):
         told.append(f"{left_out} more lines are not drawn.")
-    for own in series:
-        changes = [
-            f"{point.place} {point.score_change:.2g}"
-            for point in own.points
-            if point.score_change is not None
-        ]
-        if changes:
-            told.append(f"Largest change of any score of {own.name}: {', '.join(changes)}.")
+    moved = [(own.name, _score_changes(own)) for own in series]
+    if said := "; ".join(f"{name}: {changes}" for name, changes in moved if changes):
+        told.append(f"Largest change of any score: {said}.")
     return " ".join(told)
+
+
+def _score_changes(series: Series) -> str:
+    points = [point for point in series.points if point.score_change is not None]
+    return ", ".join(f"{point.place} {point.score_change:.2g}" for point in points)

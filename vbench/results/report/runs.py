@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vbench.results.report.naming import run_names
+from vbench.results.naming import run_names
 from vbench.results.report.records import Records, rows_at, rows_of
 from vbench.results.report.sections import Shown
 from vbench.results.run import load_run

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vbench.results.report.naming import run_names
+from vbench.results.naming import run_names
 from vbench.results.run import Run
 
 
