@@ -166,6 +166,18 @@ class Checks(Protocol):
         ...
 
 
+@runtime_checkable
+class Scores(Protocol):
+    """A language model some settings of which only decide what it writes."""
+
+    def scoring_identity(self) -> str:
+        """Returns a text that changes whenever the answer to a request to `score` would.
+
+        Without it such answers are stored under `identity`, and asked again where it changes.
+        """
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """A clip as a language model is shown it."""

@@ -209,6 +209,8 @@ def test_identity_holds_what_changes_an_answer_and_no_path(
     base = CausalLanguageModel(str(llama_folder)).identity()
     same = CausalLanguageModel(str(copied), tokens_per_chunk=9, batch_size=1)
     assert same.identity() == base
+    scored = CausalLanguageModel(str(llama_folder), generation={"seed": 3}).scoring_identity()
+    assert scored == same.scoring_identity() != base
     for change in (
         {"per_token": False},
         {"generation": {"max_new_tokens": 3}},

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vbench.loop.keys import Address, Base, digest, fingerprint, hash_file
-from vbench.protocols import FrameEncoder, PairScorer, TextScorer
+from vbench.protocols import FrameEncoder, PairScorer, Scores, TextScorer, VideoLanguageModel
 from vbench.records import Clip, Request
 
 
@@ -189,10 +189,16 @@ def plan_texts(requests: Iterable[Request], model: TextScorer, precision: str) -
         precision: The arithmetic, part of every key.
     """
     plan = Plan()
-    base = plan.base({"kind": "text score", "model": model.identity(), "precision": precision})
+    name = scoring_identity(model)
+    base = plan.base({"kind": "text score", "model": name, "precision": precision})
     for request in dict.fromkeys(requests):
         at = Address(base, request.text)
         plan.keys[request] = (at.key,)
         plan.texts[at.key] = request.text
         plan.addresses[at.key] = at
     return plan
+
+
+def scoring_identity(model: TextScorer | VideoLanguageModel) -> str:
+    """Returns what of a model can change a score: its identity, if it knows nothing less."""
+    return model.scoring_identity() if isinstance(model, Scores) else model.identity()

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vbench.loop.keys import Address, fingerprint, hash_file
-from vbench.loop.plan import NO_FILE, FileWork, Plan, Sampler
+from vbench.loop.plan import NO_FILE, FileWork, Plan, Sampler, scoring_identity
 from vbench.protocols import VideoLanguageModel
-from vbench.records import Clip, Request
+from vbench.records import Clip, Request, Task
 
 
 def plan_language(
@@ -34,8 +34,8 @@ def plan_language(
     seen = {"sampler": sampler.digest()} if "frames" in model.needs else {}
     if model.preprocess is not None:
         seen["preprocess"] = model.preprocess.digest()
-    told = {"kind": "reply", "model": model.identity(), "precision": precision, **seen}
-    reply_base, view_base = plan.base(told), plan.base({"kind": "view", **seen})
+    told = {"kind": "reply", "precision": precision, **seen}
+    view_base, reply_bases = plan.base({"kind": "view", **seen}), dict[Task, str]()
     sees = bool(model.needs & {"frames", "video"})
     files: dict[str, _File] = {}
     for request in dict.fromkeys(requests):
@@ -50,7 +50,11 @@ def plan_language(
             view = shown.key
             plan.addresses[view] = shown
             file.clips[view] = clip
-        at = Address(reply_base, json.dumps([span, *_said(request)], ensure_ascii=True))
+        if request.task not in reply_bases:
+            name = model.identity() if request.task == "generate" else scoring_identity(model)
+            reply_bases[request.task] = plan.base(told | {"model": name})
+        base = reply_bases[request.task]
+        at = Address(base, json.dumps([span, *_said(request)], ensure_ascii=True))
         plan.keys[request] = (view, at.key) if view else (at.key,)
         if at.key not in plan.addresses:  # the same bytes under another path: asked once
             file.asks.append((at.key, view, request))

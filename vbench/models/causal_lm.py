@@ -117,15 +117,22 @@ class CausalLanguageModel:
 
     def identity(self) -> str:
         """Returns the checkpoint's content and every setting that can change an answer."""
+        return self._told(generation=self._generation.settings())
+
+    def scoring_identity(self) -> str:
+        """Returns the same without what only decides how replies are generated."""
+        return self._told()
+
+    def _told(self, **more: object) -> str:
         settings = {
             "model": "causal_lm",
             "checkpoint": self._content,
             "start": self._start,
             "per_token": self._per_token,
-            "generation": self._generation.settings(),
             "chat_template": self._renderer.template,
             "system": self._system,
             "context": self._context,
+            **more,
         }
         return json.dumps(settings, sort_keys=True)
 

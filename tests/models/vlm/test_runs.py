@@ -28,7 +28,8 @@ def evaluate(
         write_grey(tmp_path / f"{name}.mp4", first)
         options = ["a circle", "a square", "a long story about the agent"]
         said = {"question": f"What is in {name}?", "options": options, "answer": "A"}
-        rows.append({"video": f"{name}.mp4", **said})
+        pair = {"positive": "a circle", "negative": f"a square in {name}"}
+        rows.append({"video": f"{name}.mp4", **said, **pair})
     (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
     monkeypatch.chdir(tmp_path)
 
@@ -71,6 +72,34 @@ def test_scores_and_texts_are_stored_with_what_it_takes_to_check_them(
     assert all(row["reply"]["reply_tokens"] <= 16 for row in written)
     again = evaluate("scored", "scorer=option_probability", "model.batch_size=1")
     assert values(again) == values(scored)  # nothing is asked twice
+
+
+PAIRS = ("dataset.kind=pairs", "dataset.question=null", "dataset.answer=null")
+
+
+@pytest.mark.parametrize("scorer", [("entailment", *PAIRS), ("option_probability",)])
+def test_how_replies_are_generated_changes_no_score(
+    evaluate: Callable[..., list[dict[str, Any]]], scorer: Sequence[str]
+) -> None:
+    def run(name: str, *words: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        rows = evaluate(name, "paths.cache=cache", *words)
+        account: dict[str, Any] = json.loads(Path(name, "cache.json").read_text())["reply"]
+        return account, rows
+
+    words = (f"scorer={scorer[0]}", *scorer[1:])
+    first, scored = run("one", *words, "generation=greedy")
+    assert first["found"] == 0
+    again, same = run("two", *words, "generation=sampled", "model.generation.seed=7")
+    assert again == {"asked": first["asked"], "found": first["asked"], "missed": {}}
+    assert [row["key"] for row in same] == [row["key"] for row in scored]
+    assert values(same) == values(scored)
+    if not scorer[1:]:  # what is written does depend on it
+        run("three", "scorer=letters", "generation=short")
+        other, _ = run(
+            "four", "scorer=letters", "generation=short", "model.generation.max_new_tokens=9"
+        )
+        (why,) = other["missed"]
+        assert (other["found"], why[:6]) == (0, "model:")
 
 
 def test_blind_models_and_precision_change_what_is_asked(

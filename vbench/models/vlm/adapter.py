@@ -11,11 +11,11 @@ from typing import Any, cast, get_args
 import torch
 
 from vbench.checkpoints import find_checkpoint
-from vbench.errors import ConfigError, VbenchError, did_you_mean
+from vbench.errors import ConfigError, VbenchError
 from vbench.models.vlm.batch import score_batch
 from vbench.models.vlm.clip_inputs import Blind, ClipInputs
 from vbench.models.vlm.generation import Asked, Generation, end_tokens, write
-from vbench.models.vlm.prefix import ContinuationScore, Scored, score
+from vbench.models.vlm.prefix import ContinuationScore, Scored, read_prefix, score
 from vbench.models.vlm.rendering import Renderer
 from vbench.models.vlm.tokens import TokenReader, Tokens
 from vbench.models.vlm.weights import Loading, Weights, exact_constants, load_weights, read_config
@@ -96,7 +96,7 @@ class HfVideoLanguageModel:
         self._context = context or self._tokens.context
         self._tokenizer = processor.tokenizer
         self._generation = Generation.of(generation or {})
-        self._prefix = _prefix(prefix or {})
+        self._prefix = read_prefix(prefix or {})
         self._batch_size = batch_size
         self._system = system
 
@@ -131,6 +131,13 @@ class HfVideoLanguageModel:
 
     def identity(self) -> str:
         """Returns the checkpoint's content and every setting that can change an answer."""
+        return self._told(generation=self._generation.settings())
+
+    def scoring_identity(self) -> str:
+        """Returns the same without what only decides how replies are generated."""
+        return self._told()
+
+    def _told(self, **more: object) -> str:
         settings = {
             "model": "transformers",
             **self._content,
@@ -138,8 +145,8 @@ class HfVideoLanguageModel:
             "chat_template": self._renderer.template,
             "system": self._system,
             "quantization": self._loading.quantization,
-            "generation": self._generation.settings(),
             "context": self._context,
+            **more,
         }
         return json.dumps(settings, sort_keys=True)
 
@@ -286,15 +293,3 @@ def _blind(word: object) -> Blind | None:
         where="model.visual.blind",
         mend="use none (no video at all) or black (black frames); null shows the video",
     )
-
-
-def _prefix(settings: dict[str, Any]) -> dict[str, Any]:
-    known = ("strategy", "tokens_per_chunk")
-    for name in settings:
-        if name not in known:
-            raise ConfigError(
-                f"there is no prefix setting '{name}'",
-                where=f"model.prefix.{name}",
-                mend=did_you_mean(name, known),
-            )
-    return settings

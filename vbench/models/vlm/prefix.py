@@ -16,7 +16,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from vbench.errors import ModelError
+from vbench.errors import ConfigError, ModelError, did_you_mean
 from vbench.models.vlm.architecture import Strategy, stateless
 from vbench.models.vlm.choice import choose
 from vbench.models.vlm.forward import Forward
@@ -109,3 +109,20 @@ def refuse(model: nn.Module, questions: Sequence[Scored]) -> None:
                 f"{[len(continuation) for continuation in question.continuations]}",
                 mend="leave empty texts out",
             )
+
+
+def read_prefix(settings: dict[str, Any]) -> dict[str, Any]:
+    """Returns `model.prefix` as arguments of `score`.
+
+    Raises:
+        ConfigError: A setting does not exist.
+    """
+    known = ("strategy", "tokens_per_chunk")
+    for name in settings:
+        if name not in known:
+            raise ConfigError(
+                f"there is no prefix setting '{name}'",
+                where=f"model.prefix.{name}",
+                mend=did_you_mean(name, known),
+            )
+    return settings
