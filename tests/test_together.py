@@ -221,11 +221,13 @@ def test_order_is_nothing_to_an_encoder_and_something_to_a_language_model(
         more = ["dataset.tests=[chrono]", "frame_order=in_order,shuffle", f"model={model}"]
         study = ["-m", "experiment=ablation/frame_order", f"sweep={model.replace('/', '-')}"]
         assert main([*study, *given, *more, f"paths.outputs={tmp_path}/outputs"]) == 0
-    moved = {
-        model: score_change(*map(vbench.load_run, jobs_of(tmp_path, f"toy-{model}")))
-        for model in ("clip", "vlm")
-    }
-    assert moved["clip"] is not None
+    moved: dict[str, float] = {}
+    for model in ("clip", "vlm"):
+        runs = jobs_of(tmp_path, f"toy-{model}")
+        change = score_change(*map(vbench.load_run, runs))
+        assert change is not None
+        page = (runs[0].parents[2] / "report.html").read_text()
+        assert f"Largest change of any score: toy/{model}: shuffle {change:.2g}." in page
+        moved[model] = change
     assert moved["clip"] <= 1e-5
-    assert moved["vlm"] is not None
     assert moved["vlm"] > 0.05
