@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from vbench.results.naming import run_names
 from vbench.results.report.records import Records, rows_at, rows_of
@@ -82,7 +80,7 @@ def together(runs: Sequence[Shown], most: int) -> Together:
     for run, shown in enumerate(runs):
         named = (tuple(row.values()) for row in shown.records.rows("test", "sample_id"))
         records = {name: number for number, name in enumerate(named)}
-        tables.append(read_samples(shown.run.path, _columns(shown.run.path)))
+        tables.append(read_samples(shown.run.path, _READ))
         owned.append({})
         contents.append({})
         for number, row in enumerate(rows_of(tables[-1])):
@@ -108,14 +106,6 @@ def _rows(tables: Sequence[pa.Table], places: Sequence[tuple[int, int]]) -> list
     for run, table in enumerate(tables):
         found += rows_at(table, [number for own, number in places if own == run])
     return found
-
-
-def _columns(folder: Path) -> Sequence[str]:
-    """Returns the columns to read; runs of earlier versions lack some."""
-    with suppress(OSError, ValueError):  # read_samples says what is wrong
-        there = pq.read_schema(folder / "samples.parquet").names
-        return [name for name in _READ if name in there]
-    return _READ
 
 
 def _asked(row: Mapping[str, Any]) -> bytes:
