@@ -10,7 +10,8 @@ from vbench.errors import ConfigError, DataError
 from vbench.protocols import Dataset
 from vbench.records import Sample
 
-_FAMILIES = ("embed_frames", "score", "score_texts", "answer")
+_ENCODERS = ("embed_frames", "embed_clips")
+_FAMILIES = (*_ENCODERS, "score", "score_texts", "answer")
 """The method that makes a model an encoder, a pair or text scorer, a language model."""
 
 _TASKS = {
@@ -79,7 +80,7 @@ def check_metric(metric: object, model: object, scorer: Any) -> None:
     if not getattr(metric, "needs_probabilities", False):
         return
     kind, name = type(model), type(scorer).__name__
-    if hasattr(kind, "embed_frames"):
+    if any(hasattr(kind, method) for method in _ENCODERS):
         source, why = kind.__name__, "an encoder's score is a cosine"
         mend = "use metric=velociti, or a model that gives the probability of a yes"
     elif scorer.task != "match" and not scorer.probabilities:

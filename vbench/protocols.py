@@ -65,9 +65,8 @@ class TwoStepPreprocess(Preprocess, Protocol):
         ...
 
 
-@runtime_checkable
-class FrameEncoder(Protocol):
-    """An image-text dual encoder; a clip is a pool over its frames."""
+class Encoder(Protocol):
+    """An encoder of clips and texts into one space; a score is a cosine."""
 
     needs: ClassVar[frozenset[Need]]
     preprocess: Preprocess
@@ -87,6 +86,15 @@ class FrameEncoder(Protocol):
         """
         ...
 
+    def embed_texts(self, texts: Sequence[str]) -> tuple[torch.Tensor, list[bool]]:
+        """Encodes texts into unit vectors (n, d) in float32, and flags each truncated text."""
+        ...
+
+
+@runtime_checkable
+class FrameEncoder(Encoder, Protocol):
+    """An image-text dual encoder; a clip is a pool over its frames."""
+
     def embed_frames(self, pixels: torch.Tensor) -> torch.Tensor:
         """Encodes pixels (n, 3, h, w) into frame embeddings (n, d), not normalised."""
         ...
@@ -95,8 +103,17 @@ class FrameEncoder(Protocol):
         """Pools the frame embeddings (n, d) of one clip into a unit vector (d,), in float32."""
         ...
 
-    def embed_texts(self, texts: Sequence[str]) -> tuple[torch.Tensor, list[bool]]:
-        """Encodes texts into unit vectors (n, d) in float32, and flags each truncated text."""
+
+@runtime_checkable
+class ClipEncoder(Encoder, Protocol):
+    """A video-text dual encoder, which sees the frames of a clip together."""
+
+    def embed_clips(self, pixels: torch.Tensor) -> torch.Tensor:
+        """Encodes clips of n frames, pixels (b, n, 3, h, w), into unit vectors (b, d), float32.
+
+        A clip's embedding must not depend on the others of the batch. n is what the sampler gives:
+        a short clip may have fewer frames than were wanted.
+        """
         ...
 
 

@@ -9,7 +9,7 @@ import torch
 
 from vbench.loop.data import Prepared, PreparedClip, PreparedFile
 from vbench.loop.plan import TextWork
-from vbench.protocols import FrameEncoder, PairScorer, TextScorer
+from vbench.protocols import Encoder, FrameEncoder, PairScorer, TextScorer
 from vbench.records import Clip, Prediction, Status
 
 
@@ -45,26 +45,11 @@ class AskFrameEncoder:
         self, batch: Sequence[Prepared], device: torch.device, dtype: torch.dtype
     ) -> list[Prediction]:
         """Returns one row per text and per clip."""
-        texts = [item for work in batch if isinstance(work, TextWork) for item in work.texts]
         files = [work for work in batch if isinstance(work, PreparedFile)]
         decoded = [f for f in files if f.pixels is not None or f.known is not None]
-        rows = together_or_alone(self._texts, texts, _failed_text)
+        rows = text_rows(self.model, batch)
         rows += together_or_alone(lambda f: self._clips(f, device, dtype), decoded, _failed_clips)
-        rows += [
-            clip_row(clip, clip.status, reason=clip.reason)
-            for file in files
-            for clip in file.clips
-            if clip.status != "ok"
-        ]
-        return rows
-
-    def _texts(self, texts: Sequence[tuple[str, str]]) -> list[Prediction]:
-        embeddings, truncated = self.model.embed_texts([text for _, text in texts])
-        vectors = embeddings.float().cpu().numpy()
-        return [
-            Prediction(key, "text", "ok", embedding=vector, truncated=cut)
-            for (key, _), vector, cut in zip(texts, vectors, truncated, strict=True)
-        ]
+        return rows + undecoded_rows(files)
 
     def _clips(
         self, files: Sequence[PreparedFile], device: torch.device, dtype: torch.dtype
@@ -93,6 +78,31 @@ class AskFrameEncoder:
         # Known frames come from the cache as fp32, and what is pooled must not depend on that.
         found = [self.model.embed_frames(chunk.to(dtype)).float() for chunk in chunks]
         return torch.cat(found) if found else None
+
+
+def text_rows(model: Encoder, batch: Sequence[Prepared]) -> list[Prediction]:
+    """Embeds all texts of a batch together and returns a row for each."""
+
+    def embed(texts: Sequence[tuple[str, str]]) -> list[Prediction]:
+        embeddings, truncated = model.embed_texts([text for _, text in texts])
+        vectors = embeddings.float().cpu().numpy()
+        return [
+            Prediction(key, "text", "ok", embedding=vector, truncated=cut)
+            for (key, _), vector, cut in zip(texts, vectors, truncated, strict=True)
+        ]
+
+    texts = [item for work in batch if isinstance(work, TextWork) for item in work.texts]
+    return together_or_alone(embed, texts, _failed_text)
+
+
+def undecoded_rows(files: Sequence[PreparedFile]) -> list[Prediction]:
+    """Returns a row for each clip that has no frames, with the reason."""
+    return [
+        clip_row(clip, clip.status, reason=clip.reason)
+        for file in files
+        for clip in file.clips
+        if clip.status != "ok"
+    ]
 
 
 def in_chunks(

@@ -8,13 +8,21 @@ from typing import TypeGuard
 
 from vbench.errors import ConfigError
 from vbench.loop.ask import Ask, AskBoth, AskFrameEncoder, AskPairScorer, AskTextScorer
+from vbench.loop.ask_clips import AskClipEncoder
 from vbench.loop.ask_language import AskLanguageModel
 from vbench.loop.keys import hash_file
 from vbench.loop.plan import Plan, Sampler, plan_encoder, plan_pairs, plan_texts
 from vbench.loop.plan_language import plan_language
 from vbench.loop.settings import LoaderSettings
 from vbench.prompts import check_marks
-from vbench.protocols import Checks, FrameEncoder, PairScorer, TextScorer, VideoLanguageModel
+from vbench.protocols import (
+    Checks,
+    ClipEncoder,
+    FrameEncoder,
+    PairScorer,
+    TextScorer,
+    VideoLanguageModel,
+)
 from vbench.records import Request
 
 
@@ -38,7 +46,7 @@ def plan_for(
         ConfigError: The model implements no known protocol.
         DataError: Every message shows a text that would pass for the video.
     """
-    if _is_encoder(model):
+    if _is_clip_encoder(model) or _is_frame_encoder(model):
         return plan_encoder(requests, model, sampler, precision, hash_file)
     requests = list(requests)
     if _is_text_scorer(model) and all(request.task == "match" for request in requests):
@@ -63,7 +71,9 @@ def ask_for(model: object, settings: LoaderSettings) -> Ask:
     Raises:
         ConfigError: The model implements no known protocol.
     """
-    if _is_encoder(model):
+    if _is_clip_encoder(model):
+        return AskClipEncoder(model, settings.frames_per_batch)
+    if _is_frame_encoder(model):
         return AskFrameEncoder(model, settings.frames_per_batch)
     texts = AskTextScorer(model) if _is_text_scorer(model) else None
     if _is_language_model(model):
@@ -76,9 +86,13 @@ def ask_for(model: object, settings: LoaderSettings) -> Ask:
     raise _unknown(model)
 
 
-def _is_encoder(model: object) -> TypeGuard[FrameEncoder]:
+def _is_clip_encoder(model: object) -> TypeGuard[ClipEncoder]:
     # The class, not the instance as isinstance would: to ask an instance for `module` is to load
     # its weights, which planning must not.
+    return _has(model, "identity", "embed_clips", "embed_texts")
+
+
+def _is_frame_encoder(model: object) -> TypeGuard[FrameEncoder]:
     return _has(model, "identity", "embed_frames", "pool", "embed_texts")
 
 
@@ -99,5 +113,5 @@ def _unknown(model: object) -> ConfigError:
         f"{type(model).__name__} is no model that vbench can ask",
         where="model._target_",
         why="it implements none of the protocols in vbench.protocols",
-        mend="give it the members of FrameEncoder, PairScorer or VideoLanguageModel",
+        mend="give it the members of FrameEncoder, ClipEncoder, PairScorer or VideoLanguageModel",
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vbench.loop.keys import Address, Base, digest, fingerprint, hash_file
-from vbench.protocols import FrameEncoder, PairScorer, Scores, TextScorer, VideoLanguageModel
+from vbench.protocols import Encoder, PairScorer, Scores, TextScorer, VideoLanguageModel
 from vbench.records import Clip, Request
 
 
@@ -70,7 +70,7 @@ class Plan:
     """key → what that answer is computed from; answers without one are not cached."""
 
     frame_base: str = ""
-    """Digest of what the embeddings of single frames share."""
+    """Digest of what the embeddings of single frames share; empty where there are none."""
 
     def base(self, fields: Base) -> str:
         """Adds a base and returns its digest."""
@@ -121,7 +121,7 @@ class Plan:
 
 def plan_encoder(
     requests: Iterable[Request],
-    model: FrameEncoder,
+    model: Encoder,
     sampler: Sampler,
     precision: str,
     hash_file: Callable[[Path], str] = hash_file,
@@ -140,7 +140,8 @@ def plan_encoder(
     pixels = {"preprocess": model.preprocess.digest()}
     text_base = plan.base({"kind": "text", **shared})
     clip_base = plan.base({"kind": "clip", **shared, **pixels, "sampler": sampler.digest()})
-    plan.frame_base = plan.base({"kind": "frame", **shared, **pixels})
+    if not hasattr(type(model), "embed_clips"):
+        plan.frame_base = plan.base({"kind": "frame", **shared, **pixels})
     clips: dict[str, dict[str, Clip]] = {}
     prints: dict[str, str] = {}
     for request in dict.fromkeys(requests):
