@@ -64,6 +64,7 @@ CONFIGS = {
     "model/buggy": "_target_: own_parts.Buggy\n",
     "model/empty": "checkpoint: x\n",
     "model/broken": "_target_: a: b\n",
+    "model/relative": "defaults:\n  - hf/dual_encoder\n",
     "experiment/study": "# @package _global_\ndefaults:\n  - override /sampler: fps\n\nlimit: 3\n",
     "experiment/swept": "# @package _global_\nhydra:\n  mode: MULTIRUN\n  sweeper:\n    params:\n"
     "      seed: 1,2\n",

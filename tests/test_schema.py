@@ -78,6 +78,7 @@ def test_every_node_names_something_that_exists(file: Path) -> None:
         (["model._target_=own_parts.Modle"], ["own_parts has no 'Modle'", "'Model'"]),
         (["model._target_=nowhere.Model"], ["No module named 'nowhere'"]),
         (["model=empty"], ["'model' builds nothing", "_target_"]),
+        (["model=relative"], ["'model' builds nothing", "/model/hf/NAME@_here_"]),
         (["model=broken"], ["not valid YAML", "broken.yaml, line 1"]),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,

@@ -108,11 +108,14 @@ def _check_node(node: object, key: str) -> None:
         if "_target_" in node:
             check_arguments(node, _locate(node["_target_"], key), key)
         elif "." not in key and "[" not in key:
+            mend = f"choose a file of conf/{key}/, or give yours a _target_: package.Class"
+            if inner := next((n for n, x in node.items() if isinstance(x, dict)), None):
+                mend += f"; to build on one of another folder: /{key}/{inner}/NAME@_here_"
             raise ConfigError(
                 f"'{key}' builds nothing",
                 where=f"conf/{key}/",
                 why="the node has no _target_",
-                mend=f"choose a file of conf/{key}/, or give yours a _target_: package.Class",
+                mend=mend,
             )
         for name, entry in node.items():
             _check_node(entry, f"{key}.{name}")
