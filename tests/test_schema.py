@@ -78,6 +78,8 @@ def test_every_node_names_something_that_exists(file: Path) -> None:
         (["model._target_=own_parts.Modle"], ["own_parts has no 'Modle'", "'Model'"]),
         (["model._target_=nowhere.Model"], ["No module named 'nowhere'"]),
         (["model=empty"], ["'model' builds nothing", "_target_"]),
+        (["model=oracle/random", "model.checkpoint=x"], ["unknown key", "clip_b32, "]),
+        (["sampler=velociti20", "sampler.num_frames=8"], ["left_edge", "uniform_midpoints"]),
         (["model=relative"], ["'model' builds nothing", "/model/hf/NAME@_here_"]),
         (["model=broken"], ["not valid YAML", "broken.yaml, line 1"]),
     ],

@@ -11,6 +11,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -239,8 +240,9 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
 
 def _split(words: list[str], known: Sequence[str]) -> tuple[set[str], list[str]]:
     flags = {word for word in words if word.startswith("-")}
-    for flag in sorted(flags - set(known)):
-        raise unknown(flag, known)
+    for word, after in pairwise([*words, "…"]):
+        if word in flags - set(known):
+            raise unknown(word, known, "…" if after.startswith("-") or "=" in after else after)
     return flags, [word for word in words if word not in flags]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -55,6 +55,17 @@ def vocabulary(command: Command = "evaluate") -> Vocabulary:
             }
             choices[group] = sorted(found)
     return Vocabulary(choices, keys)
+
+
+def files_with(group: str, key: str) -> list[str]:
+    """Returns the files of a folder of conf/ that set a key themselves, folders in it last."""
+    found: dict[str, None] = {}
+    for root in conf_roots():
+        for file in sorted((root / group).rglob("*.yaml")):
+            with suppress(yaml.YAMLError):  # a broken file is another error
+                if key in (yaml.safe_load(file.read_text(encoding="utf-8")) or {}):
+                    found[file.relative_to(root / group).with_suffix("").as_posix()] = None
+    return sorted(found, key=lambda name: ("/" in name, name))
 
 
 def compose_unchecked(overrides: Sequence[str], command: Command = "evaluate") -> DictConfig:

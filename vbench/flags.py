@@ -90,15 +90,19 @@ def number(
     )  # fmt: skip
 
 
-def unknown(word: str, known: Sequence[str]) -> ConfigError:
-    """Returns the error for a flag that a command does not have."""
+def unknown(word: str, known: Sequence[str], value: str = "") -> ConfigError:
+    """Returns the error for a flag that a command does not have.
+
+    Args:
+        word: As typed.
+        known: The flags that it has.
+        value: What follows, where the command takes settings, and this may be meant for one.
+    """
     flag = word.partition("=")[0]
-    settings = "" if "=" not in word else f" (settings have no dashes: {word.lstrip('-')})"
-    return ConfigError(
-        f"unknown flag '{word}'",
-        where="the command",
-        mend=did_you_mean(flag, known) + settings,
-    )
+    hint = did_you_mean(flag, known)
+    meant = word if "=" in word or not value or hint.startswith("did") else f"{word}={value}"
+    settings = "" if "=" not in meant else f" (settings have no dashes: {meant.lstrip('-')})"
+    return ConfigError(f"unknown flag '{word}'", where="the command", mend=hint + settings)
 
 
 def expand(word: str) -> list[str]:

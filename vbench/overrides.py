@@ -22,6 +22,10 @@ from vbench.errors import ConfigError, did_you_mean
 TABLE_SUFFIXES = frozenset({".csv", ".tsv", ".jsonl", ".json", ".parquet"})
 
 
+PARTS = ("visual", "generation")
+"""Folders of conf/ that set a part of the model."""
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The words a command understands."""
@@ -91,6 +95,13 @@ def _prepare(override: Override, words: Vocabulary, sweeping: bool) -> str:
             f"unknown key '{head}'",
             where=f"the command: {text}",
             mend=did_you_mean(head, [*words.choices, *words.keys]),
+        )
+    if head in PARTS and key.startswith(f"{head}."):
+        raise ConfigError(
+            f"'{key}' is a setting of the model",
+            where=f"the command: {text}",
+            why=f"{head}=… chooses a file of conf/{head}/, which sets model.{head}",
+            mend=f"model.{text.lstrip('+')}",
         )
     if override.is_sweep_override() and not sweeping:
         raise ConfigError(

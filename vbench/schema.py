@@ -11,6 +11,7 @@ import importlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,8 +27,9 @@ from vbench.command_keys import (
     Paths,
     ReportKeys,
 )
-from vbench.composition import Command, compose_unchecked, plain, vocabulary
+from vbench.composition import Command, compose_unchecked, files_with, plain, vocabulary
 from vbench.errors import ConfigError, VbenchError, did_you_mean
+from vbench.overrides import PARTS
 from vbench.signatures import check_arguments, check_parts
 
 __all__ = ["check", "compose", "config_digest", "identity", "instantiate", "plain", "run_name"]
@@ -41,9 +43,7 @@ _KEYS: Mapping[Command, type] = {
     "report": ReportKeys,
 }
 
-_PARTS = ("visual", "generation")
-"""Folders of conf/ that set a part of the model."""
-_STUDIES = (*_PARTS, "text_similarity", "frame_order", "entry", "experiment", "debug")
+_STUDIES = (*PARTS, "text_similarity", "frame_order", "entry", "experiment", "debug")
 """Folders of conf/ that set other nodes or parts of one, and have none of their own."""
 
 _PLACES = frozenset({"dataset.root", "dataset.file", "dataset.videos", "dataset.kept"})
@@ -90,7 +90,7 @@ def check(config: DictConfig, command: Command = "evaluate") -> None:
             check_arguments(node, Paths, "paths")
         elif node is not None:
             if key == "model" and "_target_" in node:
-                chosen = {group: config.command.choices.get(group) for group in _PARTS}
+                chosen = {group: config.command.choices.get(group) for group in PARTS}
                 check_parts(chosen, _locate(node["_target_"], key))
             _check_node(node, key)
     nodes = [g for g in words.choices if g not in _STUDIES]
@@ -106,7 +106,8 @@ def _check_node(node: object, key: str) -> None:
             _check_node(entry, f"{key}[{index}]")
     elif isinstance(node, dict):
         if "_target_" in node:
-            check_arguments(node, _locate(node["_target_"], key), key)
+            other = partial(files_with, key)
+            check_arguments(node, _locate(node["_target_"], key), key, other)
         elif "." not in key and "[" not in key:
             mend = f"choose a file of conf/{key}/, or give yours a _target_: package.Class"
             if inner := next((n for n, x in node.items() if isinstance(x, dict)), None):

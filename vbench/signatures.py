@@ -19,6 +19,9 @@ from vbench.errors import ConfigError, did_you_mean
 NODE_KEYS = frozenset({"_target_", "_partial_", "_convert_", "_recursive_", "_args_"})
 """Keys that steer how a node is built and are no arguments of its target."""
 
+_SHOWN = 8
+"""Choices that a message names."""
+
 _PLAIN = {
     int: "a whole number",
     float: "a number",
@@ -72,13 +75,19 @@ def _hint(function: Callable[..., Any], name: str) -> Any:
         return Any
 
 
-def check_arguments(given: Mapping[str, Any], target: Callable[..., Any], key: str) -> None:
+def check_arguments(
+    given: Mapping[str, Any],
+    target: Callable[..., Any],
+    key: str,
+    other: Callable[[str], Sequence[str]] = lambda name: (),
+) -> None:
     """Checks a node's keys and values against its target.
 
     Args:
         given: The node, resolved to plain Python; nested nodes are mappings with `_target_`.
         target: What will be called.
         key: The node's place in the config (`model`), for messages; "" at the top.
+        other: Returns what else could stand in that place and has a key of this name.
 
     Raises:
         ConfigError: An unknown or missing key, or a value of the wrong type.
@@ -93,6 +102,9 @@ def check_arguments(given: Mapping[str, Any], target: Callable[..., Any], key: s
             if signature.open_ended:
                 continue
             hint = did_you_mean(str(name), signature.hints)
+            if having := other(str(name)):
+                more = ", …" if len(having) > _SHOWN else ""
+                hint += f"; {key}={', '.join(having[:_SHOWN])}{more} would have it"
             raise ConfigError(
                 f"unknown key '{prefix}{name}'",
                 where=where,
