@@ -47,14 +47,21 @@ class Data:
         return self.truth
 
 
-class Oracle:
+class Named:
+    preprocess = None
+
+    def identity(self) -> str:
+        return "a double"
+
+
+class Oracle(Named):
     needs = frozenset({"facts"})
 
     def score(self, clip: Clip, texts: Sequence[str]) -> list[float]:
         return [0.0 for _ in texts]
 
 
-class Encoder:
+class Encoder(Named):
     needs = frozenset({"frames"})
 
     @property
@@ -64,8 +71,25 @@ class Encoder:
     def embed_frames(self, pixels: Any) -> Any:
         return pixels
 
+    pool = embed_texts = embed_frames
 
-class Speaker:
+
+class Unpooled(Named):
+    needs = frozenset({"frames"})
+
+    def embed_frames(self, pixels: Any) -> Any:
+        return pixels
+
+
+class Mute(Named):
+    needs = frozenset({"frames"})
+    module = None
+
+    def answer(self, asked: Any) -> Any:
+        return asked
+
+
+class Speaker(Named):
     """A language model."""
 
     needs = frozenset({"frames"})
@@ -100,6 +124,10 @@ def test_what_fits_passes_without_loading_weights() -> None:
     [
         (Oracle(), OptionOnly(), [SAMPLE], ConfigError, ["truth", "dataset=velociti/toy"]),
         (object(), OptionOnly(), [SAMPLE], ConfigError, ["object is no model", "protocols.py"]),
+        (Unpooled(), OptionOnly(), [SAMPLE], ConfigError,
+         ["Unpooled is half a FrameEncoder", "lacks module, embed_texts, pool"]),
+        (Mute(), OptionOnly(), [SAMPLE], ConfigError,
+         ["Mute is half a VideoLanguageModel", "has answer and lacks tasks"]),
         (Encoder(), OptionOnly(), [replace(SAMPLE, kind="open", texts=())], ConfigError,
          ["samples of kind open", "test colours, sample 1", "dataset.kind=mcq"]),
         (Encoder(), QuestionOption(), [SAMPLE, replace(SAMPLE, sample_id="2", question=None)],
@@ -156,7 +184,7 @@ def test_model_scorer_and_prompt_must_speak_the_same_language(
 
 
 def test_a_metric_that_needs_probabilities_refuses_cosines() -> None:
-    class Encoder:
+    class Encoder(Named):
         def embed_frames(self) -> None: ...
 
     class Oracle:

@@ -11,8 +11,15 @@ from vbench.protocols import Dataset
 from vbench.records import Sample
 
 _ENCODERS = ("embed_frames", "embed_clips")
-_FAMILIES = (*_ENCODERS, "score", "score_texts", "answer")
-"""The method that makes a model an encoder, a pair or text scorer, a language model."""
+_ENCODER = ("needs", "module", "preprocess", "identity", "embed_texts")
+_MEMBERS = {
+    "embed_clips": ("ClipEncoder", _ENCODER),
+    "embed_frames": ("FrameEncoder", (*_ENCODER, "pool")),
+    "answer": ("VideoLanguageModel", ("needs", "tasks", "preprocess", "module", "identity")),
+    "score_texts": ("TextScorer", ("needs", "module", "identity")),
+    "score": ("PairScorer", ("needs", "identity")),
+}
+"""The method that makes a model one of a protocol, and what else that asks for."""
 
 _TASKS = {
     "match": "it compares clips with texts, and the model reads messages",
@@ -38,15 +45,8 @@ def check_pairing(
         DataError: There are no samples, or two share a name.
     """
     _check_samples(dataset, samples)
-    # The class, not the instance: an attribute of the instance may load the weights.
+    _check_members(model)
     kind = type(model)
-    if not any(callable(getattr(kind, method, None)) for method in _FAMILIES):
-        raise ConfigError(
-            f"{kind.__name__} is no model",
-            where=f"model ({kind.__module__}.{kind.__qualname__})",
-            why="it implements no protocol of vbench/protocols.py",
-            mend="choose another model, or give the class the methods of one protocol",
-        )
     if "facts" in getattr(kind, "needs", ()) and dataset.facts() is None:
         raise ConfigError(
             f"an oracle cannot answer dataset {dataset.name}",
@@ -64,6 +64,30 @@ def check_pairing(
     _check_scorer(model, scorer, prompt)
     for sample in samples:
         _check_sample(sample, scorer, prompt)
+
+
+def _check_members(model: object) -> None:
+    # The class, not the instance: an attribute of the instance may load the weights.
+    kind = type(model)
+    where = f"model ({kind.__module__}.{kind.__qualname__})"
+    family = next((n for n in _MEMBERS if callable(getattr(kind, n, None))), None)
+    if family is None:
+        raise ConfigError(
+            f"{kind.__name__} is no model",
+            where=where,
+            why="it implements no protocol of vbench/protocols.py",
+            mend="choose another model, or give the class the methods of one protocol",
+        )
+    protocol, members = _MEMBERS[family]
+    own = vars(model) if hasattr(model, "__dict__") else {}
+    lacking = [member for member in members if not hasattr(kind, member) and member not in own]
+    if lacking:
+        raise ConfigError(
+            f"{kind.__name__} is half a {protocol}",
+            where=where,
+            why=f"it has {family} and lacks {', '.join(lacking)}",
+            mend=f"vbench/protocols.py says of {protocol} what they are",
+        )
 
 
 def check_metric(metric: object, model: object, scorer: Any) -> None:
