@@ -15,6 +15,7 @@ from vbench.errors import ConfigError, VbenchError
 from vbench.models.vlm.batch import score_batch
 from vbench.models.vlm.clip_inputs import Blind, ClipInputs
 from vbench.models.vlm.generation import Asked, Generation, end_tokens, write
+from vbench.models.vlm.lora import Adapter
 from vbench.models.vlm.prefix import ContinuationScore, Scored, read_prefix, score
 from vbench.models.vlm.rendering import Renderer
 from vbench.models.vlm.tokens import TokenReader, Tokens
@@ -50,7 +51,7 @@ class HfVideoLanguageModel:
         system: A system prompt for messages without one; None: the template's own.
         device_map: Passed to from_pretrained; the weights then stay where it puts them.
         quantization: Passed to from_pretrained as quantization_config.
-        adapter: Folder or hub id of a PEFT adapter.
+        adapter: See `vbench.models.vlm.lora.Adapter`.
         trust_remote_code: Whether code in the checkpoint may run on this machine.
         prefix: `strategy` and `tokens_per_chunk` of `vbench.models.vlm.prefix.score`.
         batch_size: Prompts answered side by side; changes speed and memory only.
@@ -74,14 +75,15 @@ class HfVideoLanguageModel:
         system: str | None = None,
         device_map: str | dict[str, Any] | None = None,
         quantization: dict[str, Any] | None = None,
-        adapter: str | None = None,
+        adapter: str | dict[str, Any] | None = None,
         trust_remote_code: bool = False,
         prefix: dict[str, Any] | None = None,
         batch_size: int = 8,
         context: int | None = None,
     ) -> None:
         self._checkpoint = find_checkpoint(checkpoint, revision)
-        self._loading = Loading(precision, device_map, quantization, adapter, trust_remote_code)
+        added = Adapter.of(adapter) if adapter else None
+        self._loading = Loading(precision, device_map, quantization, added, trust_remote_code)
         config = read_config(self._checkpoint, remote_code=trust_remote_code)
         budget = dict(visual or {})
         self._blind = _blind(budget.pop("blind", None))
@@ -126,7 +128,7 @@ class HfVideoLanguageModel:
     @cached_property
     def _content(self) -> dict[str, str]:
         adapter = self._loading.adapter
-        extra = {"adapter": find_checkpoint(adapter).identity()} if adapter else {}
+        extra = {"adapter": adapter.identity()} if adapter else {}
         return {"checkpoint": self._checkpoint.identity(), **extra}
 
     def identity(self) -> str:

@@ -37,6 +37,9 @@ def load_processor(
     """
     from transformers import AutoProcessor
 
+    from vbench.models.mplug_owl.registration import register
+
+    register()
     with (
         packages_named(checkpoint.name, "processor"),
         explained(checkpoint.name, "processor"),

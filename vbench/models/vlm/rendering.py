@@ -83,7 +83,8 @@ class Renderer:
         parts = [_text(_BEFORE), {"type": "video"}, _text(_AFTER)]
         _, _, rest = self._chat(parts, None).partition(_BEFORE)
         between = rest.partition(_AFTER)[0].strip()
-        return between if between.count(token) == 1 else token
+        # Marks touch the token; what stands apart from it is the conversation's.
+        return between if between.count(token) == 1 and len(between.split()) == 1 else token
 
     def check(self) -> None:
         """Refuses to chat without a template.

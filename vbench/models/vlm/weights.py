@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from vbench.checkpoints import Checkpoint, find_checkpoint
+from vbench.checkpoints import Checkpoint
 from vbench.errors import ModelError
 from vbench.models.loading import check_keys, explained, freeze, load_config, quietly
+from vbench.models.vlm.lora import Adapter
 from vbench.models.vlm.processors import packages_named
 
 _TRUE = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "16-true": torch.float16}
@@ -26,8 +27,7 @@ class Loading:
     precision: str = "32-true"
     device_map: Any = None
     quantization: Mapping[str, Any] | None = None
-    adapter: str | None = None
-    """Folder or hub id of a PEFT adapter."""
+    adapter: Adapter | None = None
     remote_code: bool = False
 
     @property
@@ -66,6 +66,9 @@ def read_config(checkpoint: Checkpoint, *, remote_code: bool) -> Any:
     Raises:
         ModelError: It is missing or unreadable, or names an architecture that transformers lacks.
     """
+    from vbench.models.mplug_owl.registration import register
+
+    register()
     if not remote_code:
         _refuse_remote(checkpoint)
         config = load_config(checkpoint)
@@ -105,46 +108,47 @@ def load_weights(checkpoint: Checkpoint, how: Loading) -> nn.Module:
         ModelError: The checkpoint cannot be read, does not fit its architecture, or needs a package
             that is not installed.
     """
-    from transformers import AutoModelForImageTextToText
-
     placed = {"device_map": how.device_map, "quantization_config": how.quantization}
     part = "way of loading the weights"
+    whole = how.adapter if how.adapter and how.adapter.whole else None
     with packages_named(checkpoint.name, part), explained(checkpoint.name, "weights"), quietly():
-        model, info = AutoModelForImageTextToText.from_pretrained(
-            checkpoint.source,
+        load, source = _source(checkpoint, how, whole)
+        model, info = load(
             dtype=how.dtype,
-            trust_remote_code=how.remote_code,
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # reported below, by name and shape
             **{name: value for name, value in placed.items() if value is not None},
-            **checkpoint.load_options(),
+            **source,
         )
     check_keys(
-        checkpoint.name,
+        checkpoint.name if whole is None else whole.name,
         total=len(model.state_dict()),
         missing=info["missing_keys"],
         unexpected=info["unexpected_keys"],
         mismatched=[key for key, *_ in info["mismatched_keys"]],
     )
-    if how.adapter is not None:
-        _add_adapter(model, find_checkpoint(how.adapter))
+    if how.adapter is not None and whole is None:
+        how.adapter.add_to(model)
     if not how.quantization:
         _cast(model, how.dtype)
     return freeze(model)
 
 
-def _add_adapter(model: Any, adapter: Checkpoint) -> None:
-    """Puts a PEFT adapter's layers in place."""
-    try:
-        import peft  # type: ignore[import-not-found,unused-ignore] # noqa: F401
-    except ImportError as error:
-        raise ModelError(
-            "an adapter needs the package peft",
-            where=f"model.adapter={adapter.name}",
-            mend="pip install 'vbench-eval[vlm]', or merge the adapter into its checkpoint",
-        ) from error
-    with explained(adapter.name, "adapter"), quietly():
-        model.load_adapter(adapter.source, **adapter.load_options())
+def _source(
+    checkpoint: Checkpoint, how: Loading, whole: Adapter | None
+) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """Returns which `from_pretrained` loads the weights, and from where."""
+    from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoModelForImageTextToText
+
+    if whole is None:
+        options: dict[str, Any] = checkpoint.load_options()
+        given = {"pretrained_model_name_or_path": checkpoint.source, **options}
+        given["trust_remote_code"] = how.remote_code
+        return AutoModelForImageTextToText.from_pretrained, given
+    config = load_config(checkpoint)
+    kind: Any = MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING[type(config)]
+    merged = {"config": config, "state_dict": whole.merged()}
+    return kind.from_pretrained, {"pretrained_model_name_or_path": None, **merged}
 
 
 def _cast(model: nn.Module, dtype: torch.dtype) -> None:

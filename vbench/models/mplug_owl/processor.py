@@ -1,0 +1,117 @@
+"""How mPLUG-Owl-Video's frames and words are prepared."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from tokenizers import Regex, pre_tokenizers
+from transformers import LlamaTokenizer, ProcessorMixin
+from transformers.image_utils import OPENAI_CLIP_MEAN, OPENAI_CLIP_STD, PILImageResampling
+from transformers.video_processing_utils import BaseVideoProcessor
+
+from vbench.models.mplug_owl.config import MplugOwlConfig
+
+VIDEO_TOKEN = "<|video|>"  # noqa: S105 - no secret
+
+_TURNS = "AI: |\nHuman: "
+"""Where training cut a conversation before it made tokens of each piece."""
+
+CHAT_TEMPLATE = """\
+{%- if messages[0].role == 'system' -%}
+{%- set said = messages[1:] -%}{{ messages[0].content[0].text }}
+{%- else -%}
+{%- set said = messages -%}{{ "The following is a conversation between a curious human \
+and AI assistant. The assistant gives helpful, detailed, and polite answers to the user's \
+questions." }}
+{%- endif -%}
+{%- for message in said -%}
+{%- for part in message.content -%}
+{{- '\\nAI: ' if message.role == 'assistant' else '\\nHuman: ' -}}
+{{- '<|video|>' if part.type == 'video' else part.text -}}
+{%- endfor -%}
+{%- endfor -%}
+{{- '\\nAI: ' if add_generation_prompt -}}
+"""
+"""The README's conversation: a video is a turn of the human's own."""
+
+
+class MplugOwlVideoProcessor(BaseVideoProcessor):
+    """Squashes frames to a square, as decord does for the original, and normalises them as CLIP."""
+
+    model_input_names: ClassVar[list[str]] = ["pixel_values_videos"]
+    resample = PILImageResampling.BICUBIC
+    image_mean = OPENAI_CLIP_MEAN
+    image_std = OPENAI_CLIP_STD
+    size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
+    do_resize = True
+    do_rescale = True
+    do_normalize = True
+    do_convert_rgb = True
+    do_sample_frames = False
+
+
+class MplugOwlProcessor(ProcessorMixin):
+    """Puts a video's placeholders into a prompt, and its frames beside it.
+
+    Args:
+        video_processor: A `MplugOwlVideoProcessor`.
+        tokenizer: LLaMA's.
+        chat_template: How messages are written.
+        features: How many tokens a video takes.
+    """
+
+    video_token = VIDEO_TOKEN
+
+    def __init__(
+        self,
+        video_processor: Any,
+        tokenizer: Any,
+        chat_template: str | None = CHAT_TEMPLATE,
+        features: int = 65,
+    ) -> None:
+        self.features = features
+        self.video_token_id = tokenizer.convert_tokens_to_ids(VIDEO_TOKEN)
+        super().__init__(video_processor, tokenizer, chat_template=chat_template)
+
+    @classmethod
+    def from_pretrained(cls, source: str, **options: Any) -> MplugOwlProcessor:
+        """Reads a checkpoint's tokenizer, its sizes, and mean and deviation of its pixels.
+
+        Args:
+            source: A folder or a hub id.
+            options: `revision`, `local_files_only`; code of the checkpoint is never run.
+        """
+        options.pop("trust_remote_code", None)
+        config = MplugOwlConfig.from_pretrained(source, **options)
+        settings, _ = BaseVideoProcessor.get_video_processor_dict(source, **options)
+        side = config.vision_config.image_size
+        kept = ("image_mean", "image_std", "rescale_factor", "resample")
+        frames = MplugOwlVideoProcessor(
+            size={"height": side, "width": side},
+            **{name: settings[name] for name in kept if name in settings},
+        )
+        tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
+        return cls(frames, piecewise(tokenizer), features=config.num_query_tokens + 1)
+
+    def replace_video_token(self, video_inputs: dict[str, Any], video_idx: int, **_: Any) -> str:
+        """Returns the placeholders of one video: as many for any number of frames."""
+        return self.video_token * self.features
+
+
+def piecewise(tokenizer: Any) -> Any:
+    """Makes a LLaMA tokenizer begin anew at a video and at each turn, as in training.
+
+    SentencePiece puts a space before a text, and the original makes tokens of each piece by itself
+    (X-PLUG/mPLUG-Owl, pipeline/data_utils/xgpt3_dataset.py; the same file of VideoCon's, which
+    scored the rows of VELOCITI). Its README's inference cuts at the video only.
+    """
+    tokenizer.add_special_tokens({"additional_special_tokens": [VIDEO_TOKEN]})
+    backend = tokenizer.backend_tokenizer
+    backend.normalizer = None
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(_TURNS), behavior="isolated"),
+            pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always", split=False),
+        ]
+    )
+    return tokenizer

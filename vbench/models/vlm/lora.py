@@ -1,0 +1,184 @@
+"""What is added to a checkpoint's weights: adapters as PEFT saves them, or as training left them.
+
+A training run that saves the model which PEFT wrapped leaves one file of all weights, the adapter's
+among them, without a word about their scale: VideoCon's Owl-Con is such a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from vbench.checkpoints import Checkpoint, find_checkpoint
+from vbench.errors import ConfigError, ModelError, did_you_mean
+from vbench.models.loading import explained, quietly
+
+_WRAPPED = "base_model.model."
+"""What PEFT puts before every name."""
+_PART = re.compile(r"(?P<layer>.+)\.lora_(?P<part>[AB])\.(?:\w+\.)?weight")
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """Low-rank changes of weights.
+
+    `model.adapter` is a folder or hub id of a PEFT adapter; or `{checkpoint: …, alpha: …}`: all
+    weights as PEFT wraps them, by folder or hub id, and the `lora_alpha` of their training.
+    """
+
+    checkpoint: Checkpoint
+    alpha: float | None = None
+
+    @classmethod
+    def of(cls, setting: str | Mapping[str, Any]) -> Adapter:
+        """Reads `model.adapter`.
+
+        Raises:
+            ConfigError: A key does not exist, or one is missing.
+            ModelError: There is no such checkpoint.
+        """
+        if isinstance(setting, str):
+            return cls(find_checkpoint(setting))
+        known = ("checkpoint", "alpha")
+        for name in setting:
+            if name not in known:
+                raise ConfigError(
+                    f"there is no adapter setting '{name}'",
+                    where=f"model.adapter.{name}",
+                    mend=did_you_mean(name, known),
+                )
+        alpha = setting.get("alpha")
+        if not isinstance(setting.get("checkpoint"), str) or not isinstance(alpha, int | float):
+            raise ConfigError(
+                "an adapter among whole weights is named with its scale",
+                where=f"model.adapter={dict(setting)}",
+                why="the file does not say by what its low-rank part is multiplied",
+                mend="give both: model.adapter.checkpoint=… model.adapter.alpha=32 (the lora_alpha "
+                "of its training); a PEFT adapter's own folder is named alone: model.adapter=…",
+            )
+        return cls(find_checkpoint(setting["checkpoint"]), float(alpha))
+
+    @property
+    def name(self) -> str:
+        """As the user wrote it."""
+        return self.checkpoint.name
+
+    @property
+    def whole(self) -> bool:
+        """Whether it brings all weights, the checkpoint's own replaced."""
+        return self.alpha is not None
+
+    def identity(self) -> str:
+        """Returns its content, and its scale where the file does not say it."""
+        return self._content if self.alpha is None else f"{self._content} alpha {self.alpha:g}"
+
+    @cached_property
+    def _content(self) -> str:
+        return self.checkpoint.identity()
+
+    def add_to(self, model: Any) -> None:
+        """Puts a PEFT adapter's layers in place.
+
+        Raises:
+            ModelError: It cannot be read, or peft is not installed.
+        """
+        try:
+            import peft  # type: ignore[import-not-found,unused-ignore] # noqa: F401
+        except ImportError as error:
+            raise ModelError(
+                "an adapter needs the package peft",
+                where=f"model.adapter={self.name}",
+                mend="pip install 'vbench-eval[vlm]', or merge the adapter into its checkpoint",
+            ) from error
+        with explained(self.name, "adapter"), quietly():
+            model.load_adapter(self.checkpoint.source, **self.checkpoint.load_options())
+
+    def merged(self) -> dict[str, Tensor]:
+        """Returns all weights, the low-rank part added, under the names of the plain model.
+
+        Raises:
+            ModelError: The files cannot be read, or are not what PEFT saves of a wrapped model.
+        """
+        with explained(self.name, "weights"):
+            state = _read(self.checkpoint)
+        return merge(self.name, state, self.alpha or 0.0)
+
+
+def merge(name: str, state: Mapping[str, Tensor], alpha: float) -> dict[str, Tensor]:
+    """Adds low-rank parts to the weights that they change: W + alpha / rank * B @ A, in fp32.
+
+    Args:
+        name: The checkpoint, for messages.
+        state: As PEFT wraps it.
+        alpha: The scale of training, to be divided by the rank.
+
+    Raises:
+        ModelError: It is not wrapped, or a part lacks its other half or its weight.
+    """
+    plain: dict[str, Tensor] = {}
+    parts: dict[str, dict[str, Tensor]] = {}
+    for key, value in state.items():
+        inner = key.removeprefix(_WRAPPED)
+        if inner == key:
+            raise _not_wrapped(name, f"{key} does not begin with {_WRAPPED}")
+        if found := _PART.fullmatch(inner):
+            parts.setdefault(found["layer"], {})[found["part"]] = value
+        else:
+            plain[inner.replace(".base_layer.", ".")] = value
+    if not parts:
+        raise _not_wrapped(name, "no name holds lora_A or lora_B")
+    for layer, part in parts.items():
+        weight = plain.get(f"{layer}.weight")
+        if weight is None or len(part) != 2:
+            raise _not_wrapped(name, f"{layer} lacks its weight, lora_A or lora_B")
+        down, up = part["A"], part["B"]
+        if up.shape[1] != len(down) or (len(up), down.shape[1]) != weight.shape:
+            shapes = [list(each.shape) for each in (up, down, weight)]
+            raise _not_wrapped(name, f"shapes of {layer} do not fit: {shapes}")
+        change = alpha / len(down) * (up.float() @ down.float())
+        plain[f"{layer}.weight"] = weight.float() + change
+    return plain
+
+
+def _not_wrapped(name: str, why: str) -> ModelError:
+    return ModelError(
+        "these are no whole weights with a LoRA adapter among them",
+        where=f"model.adapter.checkpoint={name}",
+        why=why,
+        mend="name the file's folder as training saved it; a PEFT adapter (adapter_config.json) is "
+        "named alone, model.adapter=…, and merged weights are a checkpoint of their own",
+    )
+
+
+def _read(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """Reads all shards; `.bin` as tensors only, which runs nothing."""
+    from safetensors.torch import load_file
+
+    folder = Path(checkpoint.source)
+    if checkpoint.revision is not None:
+        folder = _downloaded(checkpoint)
+    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    if not files:
+        raise FileNotFoundError(f"no *.safetensors and no pytorch_model*.bin in {folder}")
+    state: dict[str, Tensor] = {}
+    for path in files:
+        if path.suffix == ".safetensors":
+            state |= load_file(path)
+        else:
+            state |= torch.load(path, map_location="cpu", weights_only=True)
+    return state
+
+
+def _downloaded(checkpoint: Checkpoint) -> Path:
+    from huggingface_hub import snapshot_download
+
+    wanted = ["*.safetensors", "pytorch_model*.bin"]
+    options: dict[str, Any] = checkpoint.load_options()
+    return Path(snapshot_download(checkpoint.source, allow_patterns=wanted, **options))
