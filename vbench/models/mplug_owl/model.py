@@ -76,14 +76,21 @@ class MplugOwlForConditionalGeneration(PreTrainedModel):
     def forward(
         self,
         input_ids: Tensor,
-        attention_mask: Tensor | None = None,
+        pixel_values_videos: Tensor | None = None,
         position_ids: Tensor | None = None,
         cache: Any = None,
-        pixel_values_videos: Tensor | None = None,
-        use_cache: bool | None = None,
         logits_to_keep: int | Tensor = 0,
+        **rest: Any,
     ) -> MplugOwlOutput:
-        """Reads rows of tokens, (rows, tokens), and the videos in them, in order.
+        """Reads rows of tokens.
+
+        Args:
+            input_ids: (rows, tokens).
+            pixel_values_videos: (videos, frames, 3, height, width), in the order of their places.
+            position_ids: As LLaMA takes them.
+            cache: What was read before.
+            logits_to_keep: The positions whose logits are made; 0: all.
+            rest: What else LLaMA takes: `attention_mask`, `use_cache`.
 
         Raises:
             ValueError: Videos and the places for them do not agree.
@@ -98,10 +105,9 @@ class MplugOwlForConditionalGeneration(PreTrainedModel):
             words = words.masked_scatter(places[..., None], features)
         found = self.language_model(
             inputs_embeds=words,
-            attention_mask=attention_mask,
             position_ids=position_ids,
-            use_cache=use_cache,
             logits_to_keep=logits_to_keep,
             **{_CACHE: cache},
+            **rest,
         )
         return MplugOwlOutput(found.logits, found.get(_CACHE))
