@@ -54,11 +54,14 @@ def test_an_entry_is_a_protocol_of_velociti_v1(entry: str) -> None:
     key = entry.rpartition("/")[2].removesuffix("_corrected")
     if PAPER[key].model:
         assert config["command"]["choices"]["model"] == PAPER[key].model
-    if "embed_frames" in _methods(config["model"]["_target_"]):
-        assert config["sampler"]["name"] == "velociti20"
+    methods = _methods(config["model"]["_target_"])
+    if methods & {"embed_frames", "embed_clips"}:
         assert (config["dataset"]["source"], config["dataset"]["ivat"]) == ("frames", "frames")
-        assert config["model"]["pooling"] == "mean_then_normalise"
         assert config["trainer"]["precision"] == "32-true"
+        if entry != "velociti/v1/clip_vip_b32_corrected":
+            assert config["sampler"]["name"] == "velociti20"
+    if "embed_frames" in methods:
+        assert config["model"]["pooling"] == "mean_then_normalise"
 
 
 def _methods(target: str) -> set[str]:
@@ -74,6 +77,39 @@ def test_negclip_differs_from_its_correction_by_the_activation_alone() -> None:
         "quick_gelu",
     )
     assert published["model"] == corrected["model"]
+
+
+def test_vifi_clip_is_published_as_plain_clip_and_corrected_with_its_own_weights() -> None:
+    published, corrected = (settings(f"velociti/v1/vifi_clip_b16{x}") for x in ("", "_corrected"))
+    assert published["model"]["_target_"].endswith("dual_encoder.DualEncoder")
+    assert corrected["model"]["_target_"].endswith("vifi_clip.ViFiClip")
+    assert published["model"]["checkpoint"] == corrected["model"]["base"]
+    assert corrected["model"]["checkpoint"].endswith("/vifi_clip_10_epochs_k400_full_finetuned.pth")
+    assert published["sampler"] == corrected["sampler"]
+
+
+def test_clip_vip_differs_from_its_correction_by_its_frames_alone() -> None:
+    published, corrected = (settings(f"velociti/v1/clip_vip_b32{x}") for x in ("", "_corrected"))
+    both = published["model"].pop("processing"), corrected["model"].pop("processing")
+    assert both == ("xclip", "clip_vip")
+    assert published["model"] == corrected["model"]
+    chosen = corrected["sampler"]
+    assert (chosen["name"], chosen["num_frames"]) == ("uniform_endpoints", 12)
+    assert published["dataset"] == corrected["dataset"]
+
+
+@pytest.mark.parametrize(
+    ("model", "rule", "num_frames"),
+    [
+        ("vifi_clip_b16", "uniform_midpoints", 32),
+        ("clip_vip_b32", "uniform_endpoints", 12),
+        ("clip_vip_b16", "uniform_endpoints", 12),
+    ],
+)
+def test_a_models_own_frames_are_its_default(model: str, rule: str, num_frames: int) -> None:
+    sampler = compose([f"model={model}", "model.checkpoint=x"]).sampler
+    assert (sampler.name, sampler.num_frames) == (rule, num_frames)
+    assert compose([f"model={model}", "model.checkpoint=x", "sampler=fps"]).sampler.name == "fps"
 
 
 def test_an_entry_can_be_asked_of_other_data_and_with_other_settings() -> None:

@@ -20,13 +20,26 @@ PUBLISHED = {
     "siglip_l16_256": {"checkpoint": "google/siglip-large-patch16-256"},
     "eva_clip_l14": {"arch": "EVA02-L-14", "pretrained": "merged2b_s4b_b131k", "activation": None},
     "negclip_b32": {"arch": "ViT-B-32", "activation": "gelu"},
+    "vifi_clip_b16": {"base": "openai/clip-vit-base-patch16"},
 }
-ASKS = {"hf/dual_encoder": "checkpoint", "open_clip": "arch", "negclip_b32": "pretrained"}
+WHOLE = {
+    "clip_vip_b32": {"base": "openai/clip-vit-base-patch32", "processing": "clip_vip"},
+    "clip_vip_b16": {"base": "openai/clip-vit-base-patch16", "processing": "clip_vip"},
+}
+"""They see a clip's frames together, so nothing is pooled."""
+ASKS = {
+    "hf/dual_encoder": "checkpoint",
+    "open_clip": "arch",
+    "negclip_b32": "pretrained",
+    "vifi_clip_b16": "checkpoint",
+    "clip_vip_b32": "checkpoint",
+    "clip_vip_b16": "checkpoint",
+}
 
 
 def compose_model(repository: Path, name: str) -> dict[str, Any]:
     with initialize_config_dir(str(repository / "conf"), version_base="1.3"):
-        config = compose(overrides=[f"+model={name}"])
+        config = compose(overrides=["+sampler=velociti20", f"+model={name}"])
     node: dict[str, Any] = OmegaConf.to_container(config.model)
     return node
 
@@ -38,9 +51,25 @@ def test_published_checkpoints(name: str, repository: Path) -> None:
     assert node["pooling"] == "mean_then_normalise"  # as VELOCITI's evaluation does
 
 
+@pytest.mark.parametrize("name", WHOLE)
+def test_published_checkpoints_that_see_clips_whole(name: str, repository: Path) -> None:
+    node = compose_model(repository, name)
+    assert WHOLE[name].items() <= node.items()
+    assert "pooling" not in node
+
+
 @pytest.mark.parametrize(
     "name",
-    [*PUBLISHED, "hf/dual_encoder", "open_clip", "toy/clip", "vera", "vera_base", "hf/causal_lm"],
+    [
+        *PUBLISHED,
+        *WHOLE,
+        "hf/dual_encoder",
+        "open_clip",
+        "toy/clip",
+        "vera",
+        "vera_base",
+        "hf/causal_lm",
+    ],
 )
 def test_keys_fit_the_class_and_none_is_left_out(name: str, repository: Path) -> None:
     node = compose_model(repository, name)

@@ -13,7 +13,7 @@ import torch
 
 from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
-from vbench.models.embedding import Pooling, pool_frames, unit
+from vbench.models.embedding import Pooling, embedding_of, pool_frames
 from vbench.models.loading import (
     find_architecture,
     load_config,
@@ -61,7 +61,7 @@ class DualEncoder:
         self._checkpoint = find_checkpoint(checkpoint, revision)
         self._pooling = pooling
         self._text_batch = text_batch
-        config = load_config(self._checkpoint)
+        self._config = config = load_config(self._checkpoint)
         _check_fixed_size(checkpoint, find_architecture(checkpoint, config))
         self._texts = TextReader(
             checkpoint, load_tokenizer(self._checkpoint), config, text_padding, max_text_tokens
@@ -104,40 +104,18 @@ class DualEncoder:
 
     def embed_frames(self, pixels: torch.Tensor) -> torch.Tensor:
         """Encodes pixels (n, 3, h, w) into frame embeddings (n, d), not normalised."""
-        weights = next(self.module.parameters())
+        model: Any = self.module
+        weights = next(model.parameters())
         pixels = pixels.to(weights.device, weights.dtype)
-        return _embedding(self._call("get_image_features", pixel_values=pixels))
+        return embedding_of(model.get_image_features(pixel_values=pixels))
 
     def pool(self, frames: torch.Tensor) -> torch.Tensor:
         """Pools the frame embeddings (n, d) of one clip into a unit vector (d,), in float32."""
         return pool_frames(frames, self._pooling)
 
     def embed_texts(self, texts: Sequence[str]) -> tuple[torch.Tensor, list[bool]]:
-        """Encodes texts into unit vectors (n, d) in float32, with a flag for each truncated text.
-
-        Texts of like length are encoded together and handed back in the order given.
-        """
-        lengths = self._texts.lengths(texts)
-        order = sorted(range(len(texts)), key=lengths.__getitem__)
-        chunks = [order[i : i + self._text_batch] for i in range(0, len(order), self._text_batch)]
-        encoded = torch.cat([self._encode([texts[i] for i in rows]) for rows in chunks])
-        vectors = torch.empty_like(encoded)
-        vectors[order] = encoded
-        return vectors, [length > self._texts.max_tokens for length in lengths]
-
-    def _encode(self, texts: list[str]) -> torch.Tensor:
-        device = next(self.module.parameters()).device
-        inputs = {name: ids.to(device) for name, ids in self._texts.inputs(texts).items()}
-        return unit(_embedding(self._call("get_text_features", **inputs)))
-
-    def _call(self, method: str, **inputs: torch.Tensor) -> Any:
-        return getattr(self.module, method)(**inputs)
-
-
-def _embedding(features: Any) -> torch.Tensor:
-    """Takes the embedding (n, d) out of what transformers returns: since 5.0 a named output."""
-    embedding: torch.Tensor = features if torch.is_tensor(features) else features.pooler_output
-    return embedding
+        """Encodes texts into unit vectors (n, d) in float32, and flags each truncated text."""
+        return self._texts.embed(self.module, texts, self._text_batch)
 
 
 def _embedding_width(config: Any) -> int | None:

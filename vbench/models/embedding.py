@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -37,3 +37,9 @@ def pool_frames(frames: Float[Tensor, "n d"], pooling: Pooling) -> Float[Tensor,
     """
     frames = frames.float()
     return unit((unit(frames) if pooling == "normalise_then_mean" else frames).mean(dim=0))
+
+
+def embedding_of(features: Any) -> Tensor:
+    """Takes the embedding (n, d) out of what transformers returns: since 5.0 a named output."""
+    embedding: Tensor = features if torch.is_tensor(features) else features.pooler_output
+    return embedding

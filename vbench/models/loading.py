@@ -228,6 +228,8 @@ def explained(name: str, part: str) -> Iterator[None]:
         raise
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        # torch leads with advice to load the file all the same; which class it met comes later
+        lines = [line for line in lines if line.startswith("WeightsUnpickler error")] or lines
         raise ModelError(
             f"the {part} cannot be loaded",
             where=f"checkpoint {name}",

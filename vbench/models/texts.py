@@ -9,6 +9,7 @@ from typing import Any, Literal
 import torch
 
 from vbench.errors import ConfigError, ModelError
+from vbench.models.embedding import embedding_of, unit
 
 TextPadding = Literal["auto", "max_length", "longest"]
 """`longest`: to the longest text of a batch. `max_length`: always to the model's full length.
@@ -92,6 +93,31 @@ class TextReader:
             return_attention_mask=self.rule.masks_padding,
         )
         return dict(encoded)
+
+    def embed(
+        self, module: Any, texts: Sequence[str], batch: int
+    ) -> tuple[torch.Tensor, list[bool]]:
+        """Encodes texts into unit vectors (n, d) in float32, with a flag for each truncated text.
+
+        Texts of like length are encoded together and handed back in the order given.
+
+        Args:
+            module: Has `get_text_features`.
+            texts: Any number above 0.
+            batch: Texts encoded at once.
+        """
+        device = next(module.parameters()).device
+        lengths = self.lengths(texts)
+        order = sorted(range(len(texts)), key=lengths.__getitem__)
+        chunks = []
+        for rows in (order[i : i + batch] for i in range(0, len(order), batch)):
+            inputs = self.inputs([texts[row] for row in rows])
+            features = module.get_text_features(**{k: ids.to(device) for k, ids in inputs.items()})
+            chunks.append(unit(embedding_of(features)))
+        encoded = torch.cat(chunks)
+        vectors = torch.empty_like(encoded)
+        vectors[order] = encoded
+        return vectors, [length > self.max_tokens for length in lengths]
 
     def identity(self) -> dict[str, object]:
         """Returns the settings that can change a text's embedding."""
