@@ -122,13 +122,15 @@ def beside(runs: Sequence[Rows]) -> dict[str, str]:
     return found
 
 
-def leading(runs: Sequence[Rows], tests: Sequence[str]) -> tuple[list[frozenset[str]], int]:
+def leading(
+    runs: Sequence[Rows], tests: Sequence[str] | None = None
+) -> tuple[list[frozenset[str]], int]:
     """Returns for each run the rows in which it is the best, or not shown to be below the best.
 
     Args:
         runs: Each run's rows.
-        tests: The family. A row that only one run has, or whose best shares no sample with a run,
-            leaves that run out.
+        tests: The family; None: see `contest`. A row that only one run has, or whose best shares
+            no sample with a run, leaves that run out.
 
     Returns:
         The rows by run, and how many comparisons there were.

@@ -8,7 +8,7 @@ from typing import Any
 
 from vbench.metrics.outcomes import Row
 from vbench.metrics.velociti import AVERAGED, CONTROLS, IVAT
-from vbench.results.contest import beside, leading, row_names
+from vbench.results.contest import beside, leading
 from vbench.results.tables import Cell, Column, Line, Table
 
 Summary = Mapping[str, Any]
@@ -131,9 +131,8 @@ def table_of_tests(runs: Sequence[RunSummary]) -> Table:
         runs: One run, named in the title, or several, named in each row. These are compared in
             the rows that do not only show others again; see `contest.beside`.
     """
-    rows = [run.rows for run in runs]
-    again = beside(rows)
-    runs = marked(runs, [name for name in row_names(rows) if name not in again])
+    again = beside([run.rows for run in runs])
+    runs = marked(runs)
     columns = (
         Column("value", "accuracy"),
         *(Column(name, title, detail=True) for name, title in _DETAILS.items()),
@@ -174,12 +173,12 @@ _DETAILS = {
 }
 
 
-def marked(runs: Sequence[RunSummary], keys: Sequence[str]) -> list[RunSummary]:
+def marked(runs: Sequence[RunSummary], keys: Sequence[str] | None = None) -> list[RunSummary]:
     """Returns runs that know in which columns they are the best, or not shown to be below it.
 
     Args:
         runs: The rows of a table; those without graded rows are not compared.
-        keys: Its columns, which are one family.
+        keys: Its columns, which are one family; None: see `contest`.
     """
     found, compared = leading([run.rows for run in runs], keys)
     family = (

@@ -89,7 +89,7 @@ def overview(runs: Sequence[Shown], graded: Sequence[Rows]) -> dict[str, Any]:
         graded: Their graded rows, which decide what is bold; empty ones: nothing is.
     """
     tests = tests_of(runs)
-    best, compared = leading(graded, tests)
+    best, compared = leading(graded)
     lines = [
         {
             "run": shown.name,
