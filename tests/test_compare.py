@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -244,3 +245,19 @@ def test_a_missing_answer_is_left_out_in_both(
 def test_settings_of_the_model_are_not_warned_of(runs: list[str]) -> None:
     a, b = (load_run(path) for path in (runs[0], runs[2]))
     assert [setting.name for setting in settings_apart([a, b])] == ["metric.tie"]
+
+
+def test_what_a_model_is_shown_and_how_it_writes_is_warned_of(runs: list[str]) -> None:
+    a = load_run(runs[0])
+    model = {**a.config["model"], "visual": {"blind": "black"}, "pooling": "max"}
+    b = replace(a, config={**a.config, "model": model})
+    assert [setting.name for setting in settings_apart([a, b])] == ["model.visual.blind"]
+
+
+def test_a_folder_of_runs_is_its_runs(
+    runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for place, run in enumerate(runs[:2]):
+        shutil.copytree(run, tmp_path / "sweep" / str(place))
+    apart = told(capsys, *runs[:2])
+    assert told(capsys, str(tmp_path / "sweep"))["tests"] == apart["tests"]

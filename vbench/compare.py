@@ -28,6 +28,7 @@ from vbench.results.paired import by_name
 from vbench.results.pairing import check_samples, settings_apart
 from vbench.results.resampling import opinions
 from vbench.results.run import Run, load_run, metric_mark
+from vbench.results.sweeps import runs_of
 from vbench.results.tables import Table
 from vbench.table import print_table
 
@@ -58,7 +59,7 @@ def print_comparison(
     """Prints which of some finished runs is better, row by row.
 
     Args:
-        paths: Run folders.
+        paths: Run folders, or folders that hold some: a sweep.
         wanted: What to compare.
         form: `terminal`, `markdown`, `latex`, `csv` or `html`.
         as_json: Strict JSON instead.
@@ -68,7 +69,8 @@ def print_comparison(
         DataError: The runs do not answer the same samples.
         RunError: A folder is no finished run.
     """
-    folders = [run_folder(path) for path in _with(paths, wanted.against)]
+    named = [] if wanted.against is None else [run_folder(wanted.against)]
+    folders = [*runs_of(paths), *named]
     runs = [load_run(folder) for folder in dict.fromkeys(folder.resolve() for folder in folders)]
     if len(runs) < 2:
         raise ConfigError("nothing to compare", where=str(folders[0]), mend="name two runs or more")
@@ -81,10 +83,6 @@ def print_comparison(
         sys.stderr.write("".join(f"vbench: {warning}\n" for warning in warnings(shown)))
     for table in [contest_table(shown), *_item_tables(shown, of_samples, wanted.limit)]:
         print_table(table, form)
-
-
-def _with(paths: Sequence[str], against: str | None) -> list[str]:
-    return [*paths, *([] if against is None else [against])]
 
 
 def _compared(runs: Sequence[Run], wanted: Wanted) -> Shown:

@@ -14,7 +14,9 @@ from vbench.results.run import Run
 def run(folder: str, model: str = "toy/clip", **settings: Any) -> Run:
     frames = settings.pop("num_frames", 8)
     sampler = settings.pop("sampler", "nested")
+    own = {key: settings.pop(key) for key in ("checkpoint", "pooling") if key in settings}
     config = {
+        "model": own,
         "command": {
             "choices": {"model": model, "sampler": sampler, "dataset": "table", **settings}
         },
@@ -37,6 +39,12 @@ def run(folder: str, model: str = "toy/clip", **settings: Any) -> Run:
 )
 def test_names_are_short_and_differ(runs: list[Run], names: list[str]) -> None:
     assert run_names(runs) == names
+
+
+def test_models_of_one_word_are_told_by_checkpoint_then_by_their_settings() -> None:
+    ways = [("a/b", "mean"), ("a/b", "max"), ("c", "mean"), ("c", "max")]
+    runs = [run(f"{k}", "hf/vlm", checkpoint=c, pooling=p) for k, (c, p) in enumerate(ways)]
+    assert run_names(runs) == [f"hf/vlm checkpoint={c} pooling={p}" for c, p in ways]
 
 
 def test_a_sweep_over_two_things_names_both() -> None:

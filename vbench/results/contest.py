@@ -154,7 +154,7 @@ def _towards(match: Match, best: int) -> Match:
         d,
         value_a=d.value_b,
         value_b=d.value_a,
-        difference=-d.difference,
+        difference=0.0 - d.difference,  # not -0.0
         ci_low=-d.ci_high,
         ci_high=-d.ci_low,
         wins=d.losses,

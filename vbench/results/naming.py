@@ -11,6 +11,9 @@ from vbench.schema import identity
 _SAID = ("sampler.name", "model.name")
 """Settings that the word on the command line says already."""
 
+_FIRST = "model.checkpoint"
+"""What tells models of one word apart best."""
+
 
 def run_names(runs: Sequence[Run]) -> list[str]:
     """Returns one name per run, all different.
@@ -41,9 +44,9 @@ def _told(run: Run, choices: Mapping[str, Any]) -> dict[str, str]:
     keys = {
         key: str(value)
         for key, value in identity(run.config).items()
-        if key not in _SAID and not key.endswith("._target_") and not key.startswith("model.")
+        if key not in _SAID and not key.endswith("._target_")
     }
-    return words | keys
+    return {_FIRST: keys[_FIRST], **words, **keys} if _FIRST in keys else words | keys
 
 
 def _differing(names: Sequence[str], told: Sequence[Mapping[str, str]]) -> list[list[str]]:
@@ -62,4 +65,5 @@ def _differing(names: Sequence[str], told: Sequence[Mapping[str, str]]) -> list[
 
 
 def _say(key: str, value: str) -> str:
-    return value if key == "sampler" else f"{key.removeprefix('sampler.')}={value}"
+    name = key.removeprefix("sampler.").removeprefix("model.")
+    return value if key == "sampler" else f"{name}={value}"

@@ -21,6 +21,9 @@ _ASKED = ("kind", "cluster", "question", "texts", "target", "groups", "clips")
 _PLACES = ("dataset.root", "dataset.file", "dataset.videos", "dataset.kept")
 """Where data lie: the samples themselves are compared."""
 
+_WORDS = ("model.visual.", "model.generation.")
+"""Settings that stand below a model and are words of their own."""
+
 _SHOWN = 8
 """Samples that an error names."""
 
@@ -137,6 +140,8 @@ def _clips(table: pa.Table) -> list[pa.Array]:
 def settings_apart(runs: Sequence[Run]) -> list[Setting]:
     """Returns the settings that can change a score and are not the same, but for the model's own.
 
+    What a model is shown and how it writes are words of the command, not the model's own.
+
     Args:
         runs: Finished runs.
     """
@@ -145,6 +150,7 @@ def settings_apart(runs: Sequence[Run]) -> list[Setting]:
         change.name: None
         for other in known[1:]
         for change in changes(known[0], other)
-        if not (change.name.startswith("model.") or change.name in _PLACES)
+        if change.name not in _PLACES
+        and (not change.name.startswith("model.") or change.name.startswith(_WORDS))
     }
     return [Setting(name, tuple(own.get(name) for own in known)) for name in sorted(names)]

@@ -12,7 +12,7 @@ from vbench.metrics.outcomes import Row
 from vbench.results.ablation import ablations
 from vbench.results.curves import drawing
 from vbench.results.drawing import save_drawing
-from vbench.results.folders import is_run, runs_under
+from vbench.results.folders import existing, is_run, runs_under
 from vbench.results.graded import graded_rows
 from vbench.results.jobs import JobNote, read_jobs
 from vbench.results.layouts import RunSummary, tables
@@ -56,7 +56,7 @@ def runs_of(paths: Sequence[str]) -> list[Path]:
         RunError: A folder holds runs of which none is finished.
     """
     found: list[Path] = []
-    for path in map(Path, paths):
+    for path in map(existing, paths):
         if is_run(path) or not runs_under(path):
             found.append(path)
             continue
