@@ -166,6 +166,22 @@ def test_video_llava_sees_eight_frames_and_the_four_second_files() -> None:
     assert config["prompt"]["template"].endswith("Caption: {caption}\nASSISTANT:")
 
 
+def test_mplug_owl_and_owl_con_are_asked_as_videocons_code_does() -> None:
+    plain, tuned = (settings(f"velociti/v1/{row}") for row in ("mplug_v", "owl_con"))
+    for config in (plain, tuned):
+        assert (config["sampler"]["name"], config["sampler"]["num_frames"]) == (
+            "segment_offset",
+            32,
+        )
+        assert (config["scorer"]["tokens"], config["scorer"]["arithmetic"]) == ("encode", "bf16")
+        assert config["trainer"]["precision"] == config["model"]["precision"] == "bf16-true"
+        assert config["dataset"]["ivat"] == "segments"
+        assert "Human: <video>\nHuman: Carefully watch" in config["prompt"]["template"]
+    assert tuned["model"].pop("adapter") == {"checkpoint": "videocon/owl-con", "alpha": 32}
+    assert plain["model"].pop("adapter") is None
+    assert plain["model"] == tuned["model"]
+
+
 @pytest.mark.slow
 def test_contrastive_entries_see_the_releases_pictures_as_the_official_code_shows_them(
     tmp_path: Path,

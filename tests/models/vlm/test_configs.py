@@ -20,6 +20,8 @@ PUBLISHED = {
     "internvl3_8b": ("OpenGVLab/InternVL3-8B-hf", "uniform_midpoints", 8),
     "smolvlm2_2b": ("HuggingFaceTB/SmolVLM2-2.2B-Instruct", "native", None),
     "videollama3_2b": ("lkhl/VideoLLaMA3-2B-Image-HF", "native", None),
+    "mplug_owl_video_7b": ("MAGAer13/mplug-owl-llama-7b-video", "segment_offset", 4),
+    "owl_con_7b": ("MAGAer13/mplug-owl-llama-7b-video", "segment_offset", 32),
 }
 
 
