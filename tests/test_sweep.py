@@ -22,6 +22,7 @@ from vbench.errors import ConfigError, RunError
 from vbench.results.jobs import JobNote, note_jobs, read_jobs
 from vbench.results.sweeps import finished, missing
 from vbench.run_commands import table
+from vbench.schema import compose
 
 
 def rows(place: Path) -> list[str]:
@@ -193,14 +194,22 @@ def test_lightning_queues_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_job_that_a_launcher_lost_is_said_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lost(*given: object) -> list[int]:
+    def lost(overrides: object, folder: Path, task: sweep._Task) -> list[int]:
+        config = compose(list(task.words[0]))
+        assert task(config, 0) == 0
+        assert not (folder / "report.html").exists()  # another is still to come
         raise RuntimeError("a worker was killed")
 
     monkeypatch.setattr(sweep, "multirun", lost)
-    words = ["model=oracle/random,oracle/constant", *rows(tmp_path), "hydra/launcher=joblib"]
+    words = ["model=oracle/random,oracle/constant", *rows(tmp_path), "hydra/launcher=joblib",
+             "logger=none", "sweep=lost"]  # fmt: skip
     with pytest.raises(RunError, match="the launcher failed") as caught:
         sweep.sweep(sweep_overrides(words, asked=True) or [], lambda configs: cli._run, cli._run)
     assert "a worker was killed" in caught.value.why
+    folder = tmp_path / "outputs" / "sweeps" / "lost"
+    assert [note.code for note in read_jobs(folder)] == [0, 1]
+    assert "\ntable,value," in (folder / "tables" / "tests.csv").read_text()
+    assert "not finished, and left out" in (folder / "report.html").read_text()
 
 
 def other_processes(place: Path, launcher: str, *more: str) -> Path:

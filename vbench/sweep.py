@@ -77,6 +77,8 @@ def sweep(
     except Exception as error:
         if here:
             raise
+        if len(notes) > 1:
+            _give_up(folder)
         raise RunError(
             "the launcher failed",
             where=str(folder),
@@ -135,7 +137,7 @@ class _Task:
                 code = self.run(config)
         if len(self.notes) > 1 and _speaks():
             note_job(self.folder, replace(note, code=code))
-            self._conclude()
+            _conclude(self.folder)
         return code
 
     def _needs_a_process(self, config: DictConfig) -> bool:
@@ -147,20 +149,29 @@ class _Task:
         many = config.trainer.devices * config.trainer.num_nodes > 1
         return many and not self.here and "SLURM_PROCID" not in os.environ
 
-    def _conclude(self) -> None:
-        """Writes the sweep's tables, figures and report if no other job is still to come."""
-        if any(job.code is None for job in read_jobs(self.folder)):
-            return
-        from vbench.report import report_runs
-        from vbench.results.sweeps import finished, write_sweep
 
-        if not finished(self.folder):
-            return
-        try:
-            write_sweep(self.folder)
-            report_runs([str(self.folder)], strips=False)  # decodes nothing that the runs have not
-        except VbenchError as error:  # the runs themselves are done
-            sys.stderr.write(f"vbench: the sweep's tables and report: {visible(error.what)}\n")
+def _conclude(folder: Path) -> None:
+    """Writes the sweep's tables, figures and report if no other job is still to come."""
+    if any(job.code is None for job in read_jobs(folder)):
+        return
+    from vbench.report import report_runs
+    from vbench.results.sweeps import finished, write_sweep
+
+    if not finished(folder):
+        return
+    try:
+        write_sweep(folder)
+        report_runs([str(folder)], strips=False)  # decodes nothing that the runs have not
+    except VbenchError as error:  # the runs themselves are done
+        sys.stderr.write(f"vbench: the sweep's tables and report: {visible(error.what)}\n")
+
+
+def _give_up(folder: Path) -> None:
+    """Counts jobs that a launcher has lost as failed; one that still runs ends as it ends."""
+    for job in read_jobs(folder):
+        if job.code is None:
+            note_job(folder, replace(job, code=1))
+    _conclude(folder)
 
 
 def _in_a_process(words: Sequence[str], config: DictConfig) -> int:
