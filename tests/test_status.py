@@ -77,7 +77,9 @@ def test_a_finished_run(done: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["failed"], found["resume"], found["unreadable"]) == ([], [], [])
     summary = json.loads((done / "summary.json").read_text())
     assert found["tests"] == summary["tests"]
+    assert found["coverage"] == summary["coverage"]
     out = text(done, capsys=capsys)
+    assert "100 % of 4 samples answered" in out
     assert "8 of 8 (100 %)" in out
     assert f"{100 * summary['tests']['table']['value']:.1f} [" in out
     assert "to go on" not in out
@@ -149,8 +151,9 @@ def test_failures_are_counted_by_status_with_their_paths(
     evaluate_rows: Evaluate, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [
-        {"id": str(i), "video": f"gone{i}.mp4", "positive": "cat", "negative": "dog"}
+        {"id": f"{i} {k}", "video": f"gone{i}.mp4", "positive": f"cat {k}", "negative": "dog"}
         for i in range(7)
+        for k in range(2)
     ]
     run = evaluate_rows(rows, "model=toy/clip")
     (found,) = status(run, capsys=capsys)["runs"]
@@ -160,6 +163,7 @@ def test_failures_are_counted_by_status_with_their_paths(
     assert found["resume"]  # they would be tried again
     out = text(run, capsys=capsys)
     assert "decode_error  7" in out
+    assert "0 % of 14 samples answered, 14 not: 14 decode_error" in out
     assert "gone4.mp4: " in out
     assert "… and 2 more" in out
     assert "7 answers failed and would be tried again" in out

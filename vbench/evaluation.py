@@ -274,7 +274,7 @@ def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig, devi
     for name, table in tables([shown]).items():
         save(table, path / "tables", name)
     write_json(path / "summary.json", found)
-    tally.folder.write_status("done", samples=len(scores), failed=len(found["coverage"]["failed"]))
+    tally.folder.write_status("done", samples=len(scores), answered=found["coverage"]["answered"])
     mirror.finish(records, found["tests"], tally.folder.frames)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from vbench.errors import RunError
 from vbench.records import FINAL
+from vbench.results.coverage import answered
 from vbench.results.folders import existing, is_run, runs_under, sweeps_under
 from vbench.results.progress import Progress, progress
 from vbench.results.resume import SweepCommand, resume_run, sweep_command
@@ -30,6 +31,8 @@ class RunStatus:
     progress: Progress
     tests: Mapping[str, Any]
     """The estimates of a finished run by name."""
+    coverage: Mapping[str, Any]
+    """How much of a finished run's samples is behind them; see `statistics.summary`."""
     resume: Sequence[str]
     """Commands that would go on with it; none where there is nothing to do."""
     cache: Mapping[str, Any]
@@ -39,14 +42,15 @@ class RunStatus:
     def of(cls, folder: Path) -> RunStatus:
         """Looks at a run folder."""
         now = progress(folder)
-        tests: Mapping[str, Any] = {}
+        found: Mapping[str, Any] = {}
         if now.state == "done":
             with suppress(OSError, ValueError):
-                tests = json.loads((folder / "summary.json").read_text("utf-8"))["tests"]
+                found = json.loads((folder / "summary.json").read_text("utf-8"))
         cache: Mapping[str, Any] = {}
         with suppress(OSError, ValueError):
             cache = json.loads((folder / "cache.json").read_text("utf-8"))
-        return cls(folder, now, tests, resume_run(folder, now), cache)
+        tests, coverage = found.get("tests", {}), found.get("coverage", {})
+        return cls(folder, now, tests, coverage, resume_run(folder, now), cache)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the fields as JSON takes them."""
@@ -55,7 +59,7 @@ class RunStatus:
             for row in self.progress.failed
         ]
         own = {"run": str(self.path), "tests": self.tests, "resume": self.resume}
-        own |= {"cache": self.cache}
+        own |= {"coverage": self.coverage, "cache": self.cache}
         return own | asdict(self.progress) | {"failed": failed}
 
 
@@ -104,6 +108,7 @@ def run_lines(run: RunStatus) -> list[str]:
             [
                 ("state", _state(now)),
                 ("answers", f"{_done(now)}, last written {age(now.age_s)} ago"),
+                *([("samples", answered(run.coverage))] if run.coverage else ()),
                 *(("unreadable", file) for file in now.unreadable),
                 *_failures(now),
             ]

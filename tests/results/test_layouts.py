@@ -167,10 +167,17 @@ def test_only_tables_with_something_in_them(full, patchy):
 
 
 def test_a_run_without_answers_still_has_a_table():
-    empty = {"tests": {}, "coverage": {"n": 3, "answered": 0, "failed": [{}], "incomplete": {}}}
+    coverage = {"n": 3, "answered": 0, "statuses": {"unparsed": 2, "oom": 1}}
+    empty = {"tests": {}, "coverage": coverage | {"failed": [{}], "incomplete": {}}}
     (table,) = tables([RunSummary("a", empty)]).values()
     assert table.title == "a: accuracy in %, no test answered"
-    assert table.notes[-1] == "a: 0 % of 3 samples answered, 3 not (1 cause)"
+    assert table.notes[-1] == "a: 0 % of 3 samples answered, 3 not: 2 unparsed, 1 oom"
+
+
+def test_a_run_of_an_earlier_version_knows_no_statuses():
+    coverage = {"n": 3, "answered": 2, "failed": [{}], "incomplete": {}}
+    (table,) = tables([RunSummary("a", {"tests": {}, "coverage": coverage})]).values()
+    assert table.notes[-1] == "a: 66 % of 3 samples answered, 1 not"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +187,8 @@ def test_a_run_without_answers_still_has_a_table():
 def test_only_all_is_100_percent(answered, shown):
     coverage = {"n": 10000, "answered": answered, "failed": [], "incomplete": {}}
     (table,) = tables([RunSummary("a", {"tests": {}, "coverage": coverage})]).values()
-    assert table.notes[-1] == f"a: {shown} of 10000 samples answered"
+    lost = f", {10000 - answered} not" if answered < 10000 else ""
+    assert table.notes[-1] == f"a: {shown} of 10000 samples answered{lost}"
 
 
 def test_what_the_scorer_observed_stands_below_the_table(full):

@@ -248,7 +248,9 @@ def test_the_summary_of_a_complete_run():
     assert list(found["tests"]) == ["chrono"]
     assert list(found["tests"]["chrono"]) == KEYS
     assert found["tests"]["chrono"]["value"] == 0.5
-    assert found["coverage"] == {"n": 2, "answered": 2, "failed": [], "incomplete": {}}
+    assert found["coverage"] == {
+        "n": 2, "answered": 2, "statuses": {"ok": 2}, "failed": [], "incomplete": {}
+    }  # fmt: skip
 
 
 def test_what_the_scorer_observed_is_averaged_per_test_over_sources():
@@ -286,6 +288,7 @@ def test_failures_name_the_file_once_and_bound_the_value():
     )
     found = summarise(scores, [row, row])["coverage"]
     assert (found["n"], found["answered"]) == (6, 3)
+    assert found["statuses"] == {"decode_error": 3, "ok": 3}  # samples, where `failed` has one file
     assert found["failed"] == [
         {"video_id": "bad", "path": "bad.mp4", "status": "decode_error", "reason": "cut short"}
     ]
@@ -306,6 +309,7 @@ def test_nan_is_recorded_against_the_clip_it_came_from():
     found = summarise(scores)
     assert list(found["tests"]) == ["chrono"]
     assert found["coverage"]["answered"] == 1
+    assert found["coverage"]["statuses"] == {"model_error": 1, "ok": 1}
     assert found["coverage"]["failed"] == [
         {"video_id": "other", "path": "other.mp4", "status": "model_error",
          "reason": "the score is not a number (NaN)"}
@@ -321,7 +325,7 @@ def test_a_mean_is_bounded_by_its_parts():
 def test_a_run_without_samples():
     assert summary([], []) == {
         "tests": {},
-        "coverage": {"n": 0, "answered": 0, "failed": [], "incomplete": {}},
+        "coverage": {"n": 0, "answered": 0, "statuses": {}, "failed": [], "incomplete": {}},
     }
 
 

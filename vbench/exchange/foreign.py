@@ -133,8 +133,7 @@ def write_run(items: Sequence[Item], origin: Origin, out: Path, reader: Reader =
     for name, table in tables([RunSummary(origin.model, found)]).items():
         save(table, path / "tables", name)
     write_json(path / "summary.json", found)
-    failed = len(found["coverage"]["failed"])
-    folder.write_status("done", samples=len(scores), failed=failed)
+    folder.write_status("done", samples=len(scores), answered=found["coverage"]["answered"])
     return path
 
 

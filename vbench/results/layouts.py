@@ -9,6 +9,7 @@ from typing import Any
 from vbench.metrics.outcomes import Row
 from vbench.metrics.velociti import AVERAGED, CONTROLS, IVAT
 from vbench.results.contest import beside, leading
+from vbench.results.coverage import answered, share
 from vbench.results.tables import Cell, Column, Line, Table
 
 Summary = Mapping[str, Any]
@@ -206,7 +207,7 @@ def _facts(run: RunSummary, key: str) -> dict[str, Cell]:
         "answered": Cell(
             "100 %"
             if rest is None
-            else f"{_share(rest['answered'], rest['n'])}, "
+            else f"{share(rest['answered'], rest['n'])}, "
             f"{_percent(rest['if_wrong'])}-{_percent(rest['if_right'])}"
         ),
     }
@@ -218,14 +219,6 @@ def _chance(test: Mapping[str, Any]) -> Cell:
 
 def _percent(fraction: float) -> str:
     return f"{100 * fraction:.1f}"
-
-
-def _share(part: int, whole: int) -> str:
-    """Writes a share in percent, rounded down so that only all is 100 %; a decimal from 99 % on."""
-    tenths = 1000 * part // whole
-    if tenths < 990 or part == whole:
-        return f"{tenths // 10} %"
-    return f"{tenths / 10:.1f} %"
 
 
 def _interval_head(found: Iterable[Mapping[str, Any]]) -> str:
@@ -244,15 +237,8 @@ def run_notes(runs: Sequence[RunSummary]) -> list[str]:
     limits = dict.fromkeys(run.limit for run in runs if run.limit is not None)
     notes += [f"limit={n}: a seeded draw of at most {n} samples per test" for n in limits]
     for run in runs:
-        coverage = run.summary["coverage"]
-        n, failed = coverage["n"], len(coverage["failed"])
-        if n:
-            lost = n - coverage["answered"]
-            trouble = (
-                f", {lost} not ({failed} {'cause' if failed == 1 else 'causes'})" if failed else ""
-            )
-            share = _share(coverage["answered"], n)
-            notes.append(f"{run.label}: {share} of {n} samples answered{trouble}")
+        if run.summary["coverage"]["n"]:
+            notes.append(f"{run.label}: {answered(run.summary['coverage'])}")
         notes += [*_observed(run), *_unheard(run)]
     return notes
 
@@ -269,7 +255,7 @@ def _observed(run: RunSummary) -> list[str]:
     """Returns a line per thing that the scorer noticed, with its share in each test."""
     lines: dict[str, list[str]] = {}
     for test, shares in run.summary.get("observed", {}).items():
-        for name, share in shares.items():
-            interval = f"[{_percent(share['ci_low'])}, {_percent(share['ci_high'])}]"
-            lines.setdefault(name, []).append(f"{test} {_percent(share['value'])} {interval}")
+        for name, of in shares.items():
+            interval = f"[{_percent(of['ci_low'])}, {_percent(of['ci_high'])}]"
+            lines.setdefault(name, []).append(f"{test} {_percent(of['value'])} {interval}")
     return [f"{run.label}, {name} in %: {', '.join(found)}" for name, found in lines.items()]

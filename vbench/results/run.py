@@ -24,7 +24,7 @@ class Run:
     config: dict[str, Any]
     """As composed and resolved."""
     summary: dict[str, Any]
-    """`tests`: estimates by test; `coverage`: n, answered, failed."""
+    """`tests`: estimates by test; `coverage`: n, answered, statuses, failed."""
 
     @cached_property
     def records(self) -> pd.DataFrame:

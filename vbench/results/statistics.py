@@ -19,6 +19,7 @@ from scipy import special
 from vbench.errors import DataError
 from vbench.metrics.outcomes import Floats, Outcomes, Row, failure, mean
 from vbench.records import Clip, Prediction, Score
+from vbench.results.coverage import statuses
 
 LEVEL = 0.95
 """Confidence level of every interval."""
@@ -202,9 +203,10 @@ def summary(
             sample that none of them explains is listed with its own clips.
 
     Returns:
-        `tests`: an estimate per row. `coverage`: `n` samples, `answered`, `failed` (distinct
-        video_id, path, status, reason), and `incomplete`: per row with unanswered samples its `n`,
-        `answered`, and the value `if_wrong`, `if_right`: if all of the rest were. `observed`, where
+        `tests`: an estimate per row. `coverage`: `n` samples, `answered`, `statuses` (samples
+        by status), `failed` (distinct video_id, path, status, reason: one may cost many samples),
+        and `incomplete`: per row with unanswered samples its `n`, `answered`, and the value
+        `if_wrong`, `if_right`: if all of the rest were. `observed`, where
         the scorer noticed anything: per test and name its `value`, `ci_low`, `ci_high` and `n`.
     """
     failed = [(f.video_id, f.path, f.status, f.reason) for f in failures]
@@ -224,6 +226,7 @@ def summary(
         "coverage": {
             "n": len(scores),
             "answered": reasons.count(None),
+            "statuses": statuses("ok" if why is None else why[0] for why in reasons),
             "failed": [dict(zip(names, row, strict=True)) for row in dict.fromkeys(failed)],
             "incomplete": {
                 row.name: _bounds(row) for row in rows if any(p.unanswered for p in row.parts)
