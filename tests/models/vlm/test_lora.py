@@ -27,9 +27,10 @@ def wrapped() -> dict[str, torch.Tensor]:
 def test_the_change_is_added_by_its_scale(inner: str) -> None:
     state = wrapped()
     state[f"{START}.q{inner}.weight"] = state.pop(f"{START}.q.base_layer.weight")
-    found = merge("x", state, alpha=2.0)
+    found = merge("x", state, alpha=2.0, dtype=torch.bfloat16)
     assert sorted(found) == ["lm.norm.weight", "lm.q.weight"]
     assert found["lm.q.weight"].tolist() == [[3, 5, 7], [21, 41, 61]]
+    assert found["lm.q.weight"].dtype == torch.bfloat16
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -54,7 +55,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_other_files_are_refused(kind: str) -> None:
     state, why = WRONG[kind]
     with pytest.raises(ModelError, match="no whole weights with a LoRA adapter") as caught:
-        merge("x", state, alpha=1.0)
+        merge("x", dict(state), alpha=1.0)
     assert why in caught.value.why
 
 
@@ -62,12 +63,12 @@ def test_a_file_of_other_objects_is_not_opened(tmp_path: Path) -> None:
     torch.save({"weight": torch.ones(1), "hook": Path("x")}, tmp_path / "pytorch_model.bin")
     adapter = Adapter.of({"checkpoint": str(tmp_path), "alpha": 1})
     with pytest.raises(ModelError, match="weights cannot be loaded"):
-        adapter.merged()
+        adapter.merged(torch.float32)
 
 
 def test_an_empty_folder_says_what_it_lacks(tmp_path: Path) -> None:
     with pytest.raises(ModelError) as caught:
-        Adapter.of({"checkpoint": str(tmp_path), "alpha": 1}).merged()
+        Adapter.of({"checkpoint": str(tmp_path), "alpha": 1}).merged(torch.float32)
     assert "no pytorch_model*.bin" in caught.value.why
 
 

@@ -100,31 +100,38 @@ class Adapter:
         with explained(self.name, "adapter"), quietly():
             model.load_adapter(self.checkpoint.source, **self.checkpoint.load_options())
 
-    def merged(self) -> dict[str, Tensor]:
+    def merged(self, dtype: torch.dtype) -> dict[str, Tensor]:
         """Returns all weights, the low-rank part added, under the names of the plain model.
+
+        Args:
+            dtype: Of the weights that are changed: as they will be loaded.
 
         Raises:
             ModelError: The files cannot be read, or are not what PEFT saves of a wrapped model.
         """
         with explained(self.name, "weights"):
             state = _read(self.checkpoint)
-        return merge(self.name, state, self.alpha or 0.0)
+        return merge(self.name, state, self.alpha or 0.0, dtype)
 
 
-def merge(name: str, state: Mapping[str, Tensor], alpha: float) -> dict[str, Tensor]:
+def merge(
+    name: str, state: dict[str, Tensor], alpha: float, dtype: torch.dtype = torch.float32
+) -> dict[str, Tensor]:
     """Adds low-rank parts to the weights that they change: W + alpha / rank * B @ A, in fp32.
 
     Args:
         name: The checkpoint, for messages.
-        state: As PEFT wraps it.
+        state: As PEFT wraps it; emptied, so that no weight is held twice.
         alpha: The scale of training, to be divided by the rank.
+        dtype: What a changed weight is rounded to.
 
     Raises:
         ModelError: It is not wrapped, or a part lacks its other half or its weight.
     """
     plain: dict[str, Tensor] = {}
     parts: dict[str, dict[str, Tensor]] = {}
-    for key, value in state.items():
+    while state:
+        key, value = state.popitem()
         inner = key.removeprefix(_WRAPPED)
         if inner == key:
             raise _not_wrapped(name, f"{key} does not begin with {_WRAPPED}")
@@ -143,7 +150,7 @@ def merge(name: str, state: Mapping[str, Tensor], alpha: float) -> dict[str, Ten
             shapes = [list(each.shape) for each in (up, down, weight)]
             raise _not_wrapped(name, f"shapes of {layer} do not fit: {shapes}")
         change = alpha / len(down) * (up.float() @ down.float())
-        plain[f"{layer}.weight"] = weight.float() + change
+        plain[f"{layer}.weight"] = (weight.float() + change).to(dtype)
     return plain
 
 

@@ -147,7 +147,7 @@ def _source(
         return AutoModelForImageTextToText.from_pretrained, given
     config = load_config(checkpoint)
     kind: Any = MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING[type(config)]
-    merged = {"config": config, "state_dict": whole.merged()}
+    merged = {"config": config, "state_dict": whole.merged(how.dtype)}
     return kind.from_pretrained, {"pretrained_model_name_or_path": None, **merged}
 
 
