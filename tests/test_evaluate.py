@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import vbench
-from vbench.errors import RunError
+from vbench.errors import ConfigError, RunError
+from vbench.models.dual_encoder import DualEncoder
 from vbench.results.run import Run
 
 VIDEOS = 6
@@ -245,6 +247,20 @@ def test_precision_is_read_back_and_recorded(toy: Path, tmp_path: Path) -> None:
     assert environment["weight_dtype"] == "bfloat16"
     scores = np.concatenate(list(run.records.scores))
     assert np.isfinite(scores).all()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="trainer=auto would find the GPU")
+@pytest.mark.parametrize("precision", ["16-mixed", "16-true"])
+def test_float16_is_refused_where_the_trainer_finds_only_a_cpu(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, precision: str
+) -> None:
+    monkeypatch.setattr(DualEncoder, "module", property(pytest.fail))  # before weights are loaded
+    words = ["model=toy/clip", "trainer=auto", f"trainer.precision={precision}", "limit=1"]
+    with pytest.raises(ConfigError, match="not for a CPU"):
+        evaluate(toy, tmp_path / "run", *words)
+    assert not list(tmp_path.glob("run/predictions/*"))
+    words[0] = "model=oracle/perfect"  # has no weights
+    assert evaluate(toy, tmp_path / "oracle", *words).exit_code == 0
 
 
 def test_shards_meet_in_one_folder(clip_run: Run, toy: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from vbench.loop.loader import Loader
 from vbench.loop.plan import Plan, Work
 from vbench.loop.predict import Predictor, predict
 from vbench.loop.recall import CachedFrames, Recall, keys_of
-from vbench.loop.settings import LoaderSettings
+from vbench.loop.settings import LoaderSettings, check_precision
 from vbench.loop.sources import Source
 from vbench.loop.views import ReadAudio
 from vbench.loop.writer import PredictionWriter, Progress, Store
@@ -79,7 +79,13 @@ class Job:
             work: From `work`.
             store: Takes the answers.
             after_flush: Called on rank 0 when answers have been stored.
+
+        Raises:
+            ConfigError: The device that `trainer=auto` found lacks the precision.
         """
+        # Here and not where the trainer is made: who reads what a GPU has answered needs no GPU.
+        if getattr(type(self.model), "module", None):  # what has no weights has no precision
+            check_precision(self.precision, self.trainer.strategy.root_device.type)
         preprocess = getattr(self.model, "preprocess", None)
         frames = CachedFrames(self.cache, self.plan.frame_base) if self.plan.frame_base else None
         dataset = WorkDataset(

@@ -11,6 +11,11 @@ from vbench.errors import ConfigError
 Precision = Literal["32-true", "bf16-true", "16-true", "bf16-mixed", "16-mixed"]
 """Lightning's words. `x-true`: weights and arithmetic in x; `x-mixed`: fp32 weights, autocast."""
 
+_NO_CPU = {
+    "16-mixed": "Lightning would compute in bfloat16 instead and the record would be wrong",
+    "16-true": "few CPUs compute in float16: torch emulates it, many times slower than 32-true",
+}
+
 
 @dataclass(frozen=True)
 class TrainerSettings:
@@ -28,13 +33,27 @@ class TrainerSettings:
                 where=f"trainer.devices={self.devices} trainer.num_nodes={self.num_nodes}",
                 mend="use 1 for a single process",
             )
-        if self.accelerator == "cpu" and self.precision in ("16-mixed", "16-true"):
-            raise ConfigError(
-                f"trainer.precision={self.precision} does not exist on a CPU",
-                where="trainer.precision",
-                why="Lightning would compute in bfloat16 instead and the record would be wrong",
-                mend="use trainer.precision=bf16-mixed, bf16-true or 32-true",
-            )
+        check_precision(self.precision, self.accelerator)
+
+
+def check_precision(precision: str, device: str) -> None:
+    """Refuses float16 on a CPU.
+
+    Args:
+        precision: `trainer.precision`.
+        device: Where the model runs, as torch names it; `auto` is not known yet and may be a GPU.
+
+    Raises:
+        ConfigError: It is.
+    """
+    if device == "cpu" and precision in _NO_CPU:
+        raise ConfigError(
+            f"trainer.precision={precision} is not for a CPU",
+            where="trainer.precision",
+            why=_NO_CPU[precision],
+            mend="use trainer.precision=bf16-mixed, bf16-true or 32-true, or trainer=gpu where "
+            "there is one",
+        )
 
 
 @dataclass(frozen=True)
