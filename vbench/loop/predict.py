@@ -85,6 +85,29 @@ def _without_advice() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def exact_float32(precision: str) -> Iterator[None]:
+    """Keeps a GPU from rounding what `32-true` multiplies to TF32's 10 bits.
+
+    By default torch lets cuDNN do so in convolutions, such as the patch embedding of most vision
+    towers, and not in matrix products (PyTorch's CUDA semantics, TensorFloat-32).
+
+    Args:
+        precision: `trainer.precision`; any but `32-true` leaves torch as it is.
+    """
+    if precision != "32-true":
+        yield
+        return
+    before = torch.backends.cudnn.allow_tf32, torch.get_float32_matmul_precision()
+    torch.backends.cudnn.allow_tf32 = False
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.allow_tf32 = before[0]
+        torch.set_float32_matmul_precision(before[1])
+
+
 class Predictor(lightning.LightningModule):
     """A model in the loop's clothes.
 
@@ -98,8 +121,8 @@ class Predictor(lightning.LightningModule):
         super().__init__()
         self.ask = ask
         self.weights = weights
+        self.precision = precision
         self.weight_dtype = WEIGHT_DTYPES[precision]
-        self.promise = f"trainer.precision={precision}"
         # A rank whose share was done before the run was broken off has nothing to do but wait.
         self.allow_zero_length_dataloader_with_multiple_devices = True
 
@@ -113,7 +136,7 @@ class Predictor(lightning.LightningModule):
         if found - {self.weight_dtype}:
             raise ModelError(
                 f"weights are {', '.join(sorted(map(str, found)))}, not {self.weight_dtype}",
-                where=self.promise,
+                where=f"trainer.precision={self.precision}",
                 why="the model kept a dtype of its own",
                 mend="choose the precision that the checkpoint supports",
             )
@@ -149,7 +172,7 @@ def predict(
     """
     trainer.callbacks.extend(callbacks)
     try:
-        with _without_advice():
+        with _without_advice(), exact_float32(predictor.precision):
             trainer.predict(predictor, loader, return_predictions=False)
     except SystemExit as stop:
         # Lightning turns Ctrl-C into an exit and switches Ctrl-C off; callers expect neither.
