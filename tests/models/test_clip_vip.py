@@ -17,7 +17,7 @@ from vbench.models.clip_vip import ClipVip, proxy_mask, video_features
 from vbench.protocols import ClipEncoder, FrameEncoder, TextLimit
 
 from .conftest import State, build_clip
-from .research_files import ADDED, MOMENTS, clip_vip_state, tuned
+from .research_files import ADDED, clip_vip_state, tuned
 
 TEXTS = ["a red circle jumps", "the blue square pushes it and then it is lying", "red"]
 VISION = "vision_model.embeddings"
@@ -296,7 +296,3 @@ def test_identity_is_of_file_and_base(
     assert len({other.identity() for other in [model, *others]}) == 4
     xclip = ClipVip(str(file), str(clip_folder), processing="xclip")
     assert xclip.preprocess.digest() != model.preprocess.digest()
-
-
-def test_it_learnt_twelve_moments(model: ClipVip) -> None:
-    assert model.module.vision_model.embeddings.temporal_embedding.shape == (1, MOMENTS, 32)

@@ -128,6 +128,14 @@ def test_a_base_that_it_was_not_tuned_from(file: Path, tmp_path: Path) -> None:
     assert error.what == "the base is not the CLIP that the weights were tuned from"
 
 
+def test_a_file_may_lack_the_class_names(
+    model: torch.nn.Module, clip_folder: Path, tmp_path: Path
+) -> None:
+    state = without("module.prompt_learner.complete_text_embeddings")(vifi_state(model))
+    ours = ViFiClip(str(write_vifi(tmp_path / "x.pth", state)), str(clip_folder))
+    assert torch.equal(ours.module.logit_scale, model.logit_scale)
+
+
 def test_a_base_that_is_no_clip(file: Path, siglip_folder: Path) -> None:
     error = failure(file, siglip_folder)
     assert error.what == "a model of type siglip cannot be the base"
@@ -137,6 +145,7 @@ def test_no_such_file(file: Path, clip_folder: Path) -> None:
     error = failure(file.with_name("vifo.pth"), clip_folder)
     assert error.what == "there is no such file"
     assert "did you mean 'vifi.pth'?" in error.mend
+    assert "docs/models.md" in error.mend
 
 
 def test_frames_are_cropped_as_in_its_own_evaluation(file: Path, clip_folder: Path) -> None:

@@ -37,7 +37,13 @@ def find_weight_file(name: str) -> Path:
     """
     path = Path(name).expanduser()
     if not path.is_file():
-        raise missing_path(name, "file")
+        error = missing_path(name, "file")
+        raise ModelError(
+            error.what,
+            where=error.where,
+            why=error.why,
+            mend=f"{error.mend}; docs/models.md says where its authors publish it",
+        )
     return path
 
 
