@@ -112,6 +112,22 @@ def official(model: HfVideoLanguageModel, prompt: str, count: int, seed: int = 0
 
 
 @EVERY
+def test_no_time_tells_the_order_of_shuffled_frames(
+    name: str, load: Callable[[str], HfVideoLanguageModel]
+) -> None:
+    preprocess = load(name).preprocess
+    assert preprocess is not None
+    order = [2, 0, 3, 1]
+    shown, times = frames(4), [k / 2 for k in order]
+    timing = ClipTiming(tuple(4 * k for k in order), tuple(times), 8.0, 16, 2.0)
+    shuffled = preprocess.view([shown[k] for k in order], timing)
+    plain = view(load(name)).inputs
+    assert shuffled["expansion"] == plain["expansion"]
+    told = {key for key in plain["tensors"] if not key.startswith("pixel_values")}
+    assert all(torch.equal(shuffled["tensors"][key], plain["tensors"][key]) for key in told)
+
+
+@EVERY
 def test_prompt(name: str, load: Callable[[str], HfVideoLanguageModel]) -> None:
     model = load(name)
     shown = view(model)

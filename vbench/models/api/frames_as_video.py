@@ -68,12 +68,12 @@ class FramesAsVideo:
 
 
 def mean_rate(timestamps_s: Sequence[float]) -> Fraction:
-    """Returns the mean rate of frames per second; 1 where there is none.
+    """Returns the mean rate of frames per second, in whatever order; 1 where there is none.
 
-    >>> mean_rate([0.0, 0.5, 1.0])
-    Fraction(2, 1)
+    >>> mean_rate([0.0, 0.5, 1.0]), mean_rate([1.0, 0.0, 0.5])
+    (Fraction(2, 1), Fraction(2, 1))
     """
-    span = timestamps_s[-1] - timestamps_s[0] if timestamps_s else 0.0
+    span = max(timestamps_s) - min(timestamps_s) if timestamps_s else 0.0
     if span <= 0:
         return Fraction(1)
     return Fraction((len(timestamps_s) - 1) / span).limit_denominator(1000)

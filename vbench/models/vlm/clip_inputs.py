@@ -114,10 +114,11 @@ def _metadata(timing: ClipTiming) -> dict[str, Any]:
 
     Processors write `index / fps` as a time and take the mean rate of what was sampled from the
     total: both come out right, at a varying frame rate too, if an index is the time in units of the
-    mean rate.
+    mean rate. Frames in another order get the times of their places: their own would tell a model
+    in words what the order was.
     """
     fps = timing.source_fps or 1.0
-    places = [time * fps for time in timing.timestamps_s]
+    places = [time * fps for time in sorted(timing.timestamps_s)]
     whole = [round(place) for place in places]
     duration_s = timing.total_frames / fps if timing.duration_s is None else timing.duration_s
     exact = all(abs(place - index) < 1e-3 for place, index in zip(places, whole, strict=True))
