@@ -8,41 +8,23 @@ held against the one before it, or against the first, on the samples that both r
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from vbench.metrics.outcomes import Row
+from vbench.results.axes import AXES, Axis, Place
 from vbench.results.naming import run_names
 from vbench.results.paired import Difference, difference, shared
 from vbench.results.run import Run
 from vbench.results.tables import Cell, Column, Line, Table
 from vbench.schema import identity
 
-ORDERS = ("in_order", "reverse", "shuffle", "repeat_one", "single", "none")
-"""Orders of frames as a reader wants them; none: no frames."""
-
-Place = int | str
 Rows = Mapping[str, Row]
 """A run's graded rows by name."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """Something that a sweep may vary."""
-
-    name: str
-    title: str
-    place: Callable[[Run], Place | None]
-    """Where on it a run stands; None: nowhere."""
-    moved: Callable[[str], bool]
-    """Whether a setting is what the axis is about."""
-    stepwise: bool = False
-    """Points are held against the one before, not all against the first."""
 
 
 @dataclass(frozen=True)
@@ -85,28 +67,6 @@ class Ablation:
         return found.pop() if len(found) == 1 else None
 
 
-def _sampler(run: Run) -> str:
-    return str(run.config["command"]["choices"].get("sampler", run.config["sampler"].get("name")))
-
-
-def _count(run: Run) -> int | None:
-    count = run.config["sampler"].get("num_frames")
-    return None if _order(run) == "none" or not isinstance(count, int) else count
-
-
-def _order(run: Run) -> str | None:
-    blind = (run.config["model"].get("visual") or {}).get("blind")
-    return "none" if blind == "none" else run.config["sampler"].get("order")
-
-
-AXES = (
-    Axis("num_frames", "number of frames", _count, "sampler.num_frames".__eq__, stepwise=True),
-    Axis("sampler", "sampler", _sampler, lambda key: key.startswith("sampler.")),
-    Axis("frame_order", "order of frames", _order,
-         lambda key: key in ("sampler.order", "model.visual.blind")),
-)  # fmt: skip
-
-
 def ablations(runs: Sequence[Run], graded: Sequence[Rows]) -> list[Ablation]:
     """Returns what runs say along each axis on which at least two of them can be compared.
 
@@ -119,7 +79,7 @@ def ablations(runs: Sequence[Run], graded: Sequence[Rows]) -> list[Ablation]:
     for axis in AXES:
         groups = [group for group in _groups(axis, runs) if len(group) > 1]
         if groups:
-            names = run_names([_without(axis, next(iter(group.values()))) for group in groups])
+            names = run_names([axis.without(next(iter(group.values()))) for group in groups])
             for test in headline(runs):
                 series = [
                     Series(name, tuple(_points(axis, test, group, rows)))
@@ -168,30 +128,11 @@ def _apart(axis: Axis, runs: Sequence[Run]) -> set[str]:
 
 
 def _sorted(axis: Axis, group: Mapping[Place, Run]) -> dict[Place, Run]:
-    if axis.name == "sampler":
-        return dict(group)
-    rank = ORDERS.index if axis.name == "frame_order" else int
-    return dict(sorted(group.items(), key=lambda entry: rank(entry[0])))
+    return dict(sorted(group.items(), key=lambda entry: axis.rank(entry[0])))
 
 
 def _places(axis: Axis, groups: Sequence[Mapping[Place, Run]]) -> list[Place]:
     return list(_sorted(axis, {place: run for group in groups for place, run in group.items()}))
-
-
-def _without(axis: Axis, run: Run) -> Run:
-    """Returns a run that says nothing of its place, so that the rest names its series."""
-    config = deepcopy(run.config)
-    if axis.name == "sampler":
-        config["command"]["choices"].pop("sampler", None)
-        kept = ("num_frames", "order", "max_frames", "seed")
-        config["sampler"] = {k: v for k, v in config["sampler"].items() if k in kept}
-    elif axis.name == "num_frames":
-        config["sampler"].pop("num_frames", None)
-    else:
-        config["sampler"].pop("order", None)
-        config["command"]["choices"].pop("visual", None)
-    config["command"]["choices"].pop("frame_order", None)
-    return replace(run, config=config)
 
 
 def _points(

@@ -7,7 +7,8 @@ from functools import partial
 from math import log2
 from typing import TYPE_CHECKING, Any
 
-from vbench.results.ablation import Ablation, Place, Point, to_table
+from vbench.results.ablation import Ablation, Point, to_table
+from vbench.results.axes import Place
 from vbench.results.drawing import PLAIN, Drawing
 
 if TYPE_CHECKING:

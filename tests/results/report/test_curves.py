@@ -6,7 +6,8 @@ import re
 from typing import Any
 from xml.etree.ElementTree import Element, fromstring
 
-from vbench.results.ablation import AXES, Ablation, Place, Point, Series
+from vbench.results.ablation import Ablation, Point, Series
+from vbench.results.axes import AXES, Place
 from vbench.results.paired import Difference
 from vbench.results.report.curves import ablation_figure
 from vbench.results.report.figures import Figure

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from vbench.results.ablation import Ablation, Place, Point, Series
+from vbench.results.ablation import Ablation, Point, Series
+from vbench.results.axes import Place
 from vbench.results.report.charts import LABEL_WIDTH, Canvas, fitted, ticks, tip
 from vbench.results.report.figures import MOST_RUNS, WIDTH, Figure
 
