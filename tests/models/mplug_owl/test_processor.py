@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from vbench.checkpoints import find_checkpoint
+from vbench.errors import ModelError
 from vbench.models.vlm.clip_inputs import ClipInputs
 from vbench.models.vlm.rendering import Renderer
 from vbench.models.vlm.tokens import TokenReader
@@ -85,6 +87,16 @@ def test_frames_are_squashed_and_normalised(clips: ClipInputs) -> None:
     for column, colour in ((0, (1, 0, 0)), (8, (0, 0, 0)), (15, (0, 0, 1))):
         right = (np.array(colour) - mean) / deviation
         assert np.abs(pixels[0, 0, :, 8, column] - right).max() < 0.02
+
+
+def test_a_tokenizer_of_another_size_is_refused(resaved: Any) -> None:
+    folder = resaved(lambda state: None)
+    said = json.loads((folder / "config.json").read_text())
+    said["text_config"]["vocab_size"] += 1
+    (folder / "config.json").write_text(json.dumps(said))
+    with pytest.raises(ModelError, match="processor cannot be loaded") as caught:
+        ClipInputs(find_checkpoint(str(folder)), {})
+    assert "460 words in the tokenizer, 461 in the model" in caught.value.why
 
 
 def test_a_setting_of_the_frames_is_part_of_what_was_shown(owl: Path, clips: ClipInputs) -> None:

@@ -80,6 +80,9 @@ class MplugOwlProcessor(ProcessorMixin):
         Args:
             source: A folder or a hub id.
             options: `revision`, `local_files_only`; code of the checkpoint is never run.
+
+        Raises:
+            ValueError: The tokenizer does not belong to the model.
         """
         options.pop("trust_remote_code", None)
         config = MplugOwlConfig.from_pretrained(source, **options)
@@ -91,6 +94,11 @@ class MplugOwlProcessor(ProcessorMixin):
             **{name: settings[name] for name in kept if name in settings},
         )
         tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
+        words = len(tokenizer)
+        if words != config.video_token_id:
+            raise ValueError(
+                f"{words} words in the tokenizer, {config.video_token_id} in the model"
+            )
         return cls(frames, piecewise(tokenizer), features=config.num_query_tokens + 1)
 
     def replace_video_token(self, video_inputs: dict[str, Any], video_idx: int, **_: Any) -> str:
