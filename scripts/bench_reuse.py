@@ -39,9 +39,10 @@ from transformers import AutoTokenizer, CLIPConfig, CLIPImageProcessor, CLIPMode
 
 import vbench
 from vbench.composition import compose_unchecked
-from vbench.evaluation import Parts, run_parts
+from vbench.evaluation import run_parts
 from vbench.frames.rules import uniform_midpoints
 from vbench.frames.source import open_source
+from vbench.parts import Parts
 
 SAMPLES, FRAMES = 15, 8
 LEAST_SPEEDUP, LEAST_OF_LIMIT, TOLERANCE = 12.0, 0.80, 1e-5

@@ -35,7 +35,8 @@ import torch
 from bench_reuse import cpu_s, write_checkpoint, write_clip, write_table
 from omegaconf import DictConfig
 
-from vbench.evaluation import Parts, run_parts
+from vbench.evaluation import run_parts
+from vbench.parts import Parts
 from vbench.schema import compose
 from vbench.together import Together
 
@@ -78,7 +79,7 @@ class Bench:
     def startup(self) -> float:
         """Returns the CPU seconds that a process takes before it opens the first video."""
         code = (
-            "import sys; import vbench.loop.predict; from vbench.evaluation import Parts;"
+            "import sys; import vbench.loop.predict; from vbench.parts import Parts;"
             "from vbench.schema import compose; model = Parts.build(compose(sys.argv[1:])).model;"
             "model.identity(); model.module"
         )

@@ -14,9 +14,13 @@ import pytest
 import torch
 
 import vbench
+from vbench.cli import main
 from vbench.errors import ConfigError, RunError
+from vbench.models import dual_encoder
 from vbench.models.dual_encoder import DualEncoder
+from vbench.results import environment
 from vbench.results.run import Run
+from vbench.score import score
 
 VIDEOS = 6
 BINDING = {"agent_bind", "action_bind", "agent_coref", "chrono"}
@@ -243,10 +247,54 @@ def test_precision_is_read_back_and_recorded(toy: Path, tmp_path: Path) -> None:
     run = evaluate(
         toy, tmp_path / "run", "model=toy/clip", "trainer.precision=bf16-true", "limit=2"
     )
-    environment = json.loads((run.path / "environment.json").read_text())
-    assert environment["weight_dtype"] == "bfloat16"
+    told = json.loads((run.path / "environment.json").read_text())
+    (place,) = told["answered"]
+    assert place["weight_dtype"] == "bfloat16"
+    assert told["precision"] == "bf16-true"
     scores = np.concatenate(list(run.records.scores))
     assert np.isfinite(scores).all()
+
+
+def stands_on(monkeypatch: pytest.MonkeyPatch, gpu: str) -> None:
+    known = environment.machine()
+    monkeypatch.setattr(environment, "machine", lambda: {**known, "gpu": gpu})
+
+
+def gpus(run: Path) -> list[str]:
+    told = json.loads((run / "environment.json").read_text())
+    return [place["gpu"] for place in told["answered"]]
+
+
+def test_the_environment_is_where_answers_were_made(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["model=toy/clip", "limit=2", "loader.batch_size=1", "loader.flush_seconds=0"]
+    stands_on(monkeypatch, "first")
+    run = evaluate(toy, tmp_path / "run", *words).path
+    assert gpus(run) == ["first"]
+    shutil.copytree(run, tmp_path / "moved")
+    for shard in sorted((tmp_path / "moved/predictions").iterdir())[1::2]:
+        shard.unlink()
+    stands_on(monkeypatch, "second")
+    evaluate(toy, tmp_path / "moved", *words)
+    assert gpus(tmp_path / "moved") == ["first", "second"]
+
+    def refuse(*unused: object) -> None:
+        raise AssertionError("weights were loaded")
+
+    monkeypatch.setattr(dual_encoder, "load_dual_encoder", refuse)
+    stands_on(monkeypatch, "reader's")
+    (tmp_path / "moved/environment.json").unlink()
+    evaluate(toy, tmp_path / "moved", *words)  # typed again, with nothing left to ask
+    assert gpus(tmp_path / "moved") == ["first", "second"]
+    half = [f"run_dir={tmp_path}/half", "metric.tie=half"]
+    with monkeypatch.context() as patch:
+        patch.setattr("vbench.loop.predict.make_trainer", refuse)  # its GPU need not be here
+        scored = score(tmp_path / "moved", half)
+    assert scored is not None
+    assert gpus(scored.path) == ["first", "second"]
+    assert main(["diff", str(run), str(tmp_path / "moved")]) == 0
+    assert "first → first | second" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="trainer=auto would find the GPU")

@@ -272,8 +272,8 @@ def test_a_job_on_two_devices_in_another_process(
     folder = tmp_path / "outputs" / "sweeps" / "two"
     assert [note.code for note in read_jobs(folder)] == [0, 0]
     for run in finished(folder):
-        environment = json.loads((run / "environment.json").read_text())
-        assert environment["devices"] == 2
+        (place,) = json.loads((run / "environment.json").read_text())["answered"]
+        assert place["devices"] == 2
     assert (folder / "figures" / "num_frames_table.png").is_file()
 
 

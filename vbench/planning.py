@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vbench.evaluation import Parts, embedding_cache, run_path, samples_of
 from vbench.frames.source import open_source
 from vbench.loop.extent import (
     Asked,
@@ -19,10 +18,10 @@ from vbench.loop.extent import (
     asked_per_sample,
     decode_rate,
 )
-from vbench.loop.family import plan_for
 from vbench.loop.plan import FileWork, Plan, TextWork, Work
 from vbench.loop.recall import keys_of
 from vbench.loop.survey import survey
+from vbench.parts import Parts, Query, run_path
 from vbench.records import FINAL
 from vbench.results.outlook import Amount, Answers, Bytes, Outlook, Time, lines, to_json
 from vbench.results.pace import find_pace
@@ -49,24 +48,20 @@ def forecast(config: DictConfig) -> Outlook:
         VbenchError: Evaluating would fail with it too.
     """
     parts = Parts.build(config)
-    samples = samples_of(parts, config)
-    asked = [(sample, parts.scorer.requests(sample, parts.prompt)) for sample in samples]
-    requests = [request for _, of_sample in asked for request in of_sample]
-    cache = embedding_cache(parts, config)
-    precision = parts.trainer.precision
-    plan = plan_for(parts.model, requests, parts.sampler, precision, cache.file_hash)
+    query = Query.of(parts, config)
+    plan = query.plan
     share = parts.loader.texts_per_batch, config.shard, config.shards
     stored = _stored(config) & plan.all_keys()
-    cached = set(cache.get(keys_of(plan.work(stored, *share))))
+    cached = set(query.cache.get(keys_of(plan.work(stored, *share))))
     left = plan.work(stored | cached, *share)
     scale = _Scale.of(plan, parts)
     return Outlook(
         name=run_name(config),
         run_dir=str(run_path(config)),
-        samples=dict(Counter(sample.test for sample in samples)),
-        requests=len(requests),
+        samples=dict(Counter(sample.test for sample, _ in query.samples)),
+        requests=sum(len(requests) for _, requests in query.samples),
         unique_requests=len(plan.keys),
-        per_sample=scale.per_sample(asked),
+        per_sample=scale.per_sample(query.samples),
         planned=scale.amount(plan.work((), parts.loader.texts_per_batch)),
         answers=Answers(len(plan.all_keys()), len(stored), len(cached)),
         left=scale.amount(left),

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vbench.errors import ConfigError, RunError
-from vbench.evaluation import Parts, embedding_cache, run_parts, run_path, samples_of
+from vbench.evaluation import run_parts
+from vbench.parts import Parts, Query, run_path
 from vbench.results.folders import run_folder
 from vbench.results.store import RunFolder, open_run, read_config
 from vbench.schema import compose, identity, plain
@@ -46,7 +47,8 @@ def score(folder: str | Path, overrides: Sequence[str]) -> Run | None:
     open_run(target, plain(config), identity, fresh=config.fresh)
     fresh = RunFolder(target)
     known = fresh.new_predictions()
-    fresh.write_predictions([row for key, row in rows.items() if key not in known])
+    new = [row for key, row in rows.items() if key not in known]
+    fresh.write_predictions(new, made=RunFolder(old).made())
     return run_parts(parts, config, ask=False)
 
 
@@ -72,13 +74,7 @@ def _typed(folder: Path, overrides: Sequence[str]) -> list[str]:
 
 
 def _stored(parts: Parts, config: DictConfig, old: Path) -> dict[str, Prediction]:
-    from vbench.loop.family import plan_for
-
-    samples = samples_of(parts, config)
-    requests = [r for sample in samples for r in parts.scorer.requests(sample, parts.prompt)]
-    cache = embedding_cache(parts, config)
-    precision = parts.trainer.precision
-    plan = plan_for(parts.model, requests, parts.sampler, precision, cache.file_hash)
+    plan = Query.of(parts, config).plan
     rows = RunFolder(old).predictions(plan.all_keys())
     missing = [r for r, keys in plan.keys.items() if not rows.keys() >= set(keys)]
     if missing:

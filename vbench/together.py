@@ -9,7 +9,8 @@ from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from vbench.evaluation import Parts, Share, run_parts, samples_of
+from vbench.evaluation import Share, run_parts
+from vbench.parts import Parts, samples_of
 from vbench.schema import instantiate, plain
 
 if TYPE_CHECKING:

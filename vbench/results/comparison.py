@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from vbench.results.environment import read_environment
 from vbench.results.folders import run_folder
 from vbench.results.run import Run, load_run
 from vbench.results.samples import read_samples
@@ -102,9 +103,7 @@ class _Side:
     @classmethod
     def read(cls, path: str | Path) -> _Side:
         run = load_run(run_folder(path))
-        environment: dict[str, Any] = {}
-        with suppress(OSError, ValueError):
-            environment = json.loads((run.path / "environment.json").read_text("utf-8"))
+        environment = read_environment(run.path)
         with suppress(KeyError, ValueError, TypeError):  # a model may name itself in JSON
             environment["model"] = json.loads(environment["model"])
         asked = {_name(row): row for row in read_samples(run.path).to_pylist()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vbench.errors import RunError
+from vbench.results.environment import read_environment
 from vbench.results.folders import runs_under
 from vbench.results.store import prediction_files, read_config
 
@@ -101,8 +101,8 @@ def _contents(file: Path) -> tuple[int, int]:
 
 
 def _device(folder: Path) -> str:
-    with suppress(OSError, ValueError, KeyError):
-        facts = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+    facts = read_environment(folder)
+    with suppress(KeyError):
         return str(facts["gpu"] if facts["device"] == "cuda" else facts["device"])
     return "an unknown device"
 

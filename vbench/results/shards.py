@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,16 +52,34 @@ PREDICTION_SCHEMA = pa.schema(
     ]
 )
 
+_MADE = b"made"
 
-def to_table(rows: Iterable[Prediction]) -> pa.Table:
-    """Returns rows as a table of PREDICTION_SCHEMA."""
+
+def to_table(rows: Iterable[Prediction], made: Sequence[Mapping[str, object]] = ()) -> pa.Table:
+    """Returns rows as a table of PREDICTION_SCHEMA.
+
+    Args:
+        rows: The rows.
+        made: Where they were made; the schema's metadata hold it.
+    """
     columns: dict[str, list[Any]] = {name: [] for name in PREDICTION_SCHEMA.names}
     for row in rows:
         for name, values in columns.items():
             values.append(getattr(row, name))
         if row.reply is not None:
             columns["reply"][-1] = {f.name: getattr(row.reply, f.name) for f in REPLY}
-    return pa.table(columns, schema=PREDICTION_SCHEMA)
+    schema = PREDICTION_SCHEMA.with_metadata({_MADE: json.dumps(list(made))})
+    return pa.table(columns, schema=schema)
+
+
+def read_made(shard: Path) -> list[dict[str, Any]]:
+    """Returns where the rows of a shard were made; nothing where it does not say.
+
+    Args:
+        shard: A file of `predictions/`.
+    """
+    told = pq.read_metadata(shard).metadata or {}
+    return list(json.loads(told.get(_MADE, b"[]")))
 
 
 def read_shard(shard: Path, only: pc.Expression | None = None) -> Iterator[Prediction]:

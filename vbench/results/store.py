@@ -16,7 +16,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ import yaml
 from vbench.errors import RunError
 from vbench.records import FINAL, Prediction
 from vbench.results.process import this_process
-from vbench.results.shards import read_shard, to_table
+from vbench.results.shards import read_made, read_shard, to_table
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -85,9 +85,20 @@ class RunFolder:
         """Where frame strips lie, one JPEG per clip key."""
         return self.path / "frames"
 
-    def write_predictions(self, rows: Iterable[Prediction], rank: int = 0) -> None:
-        """Writes rows as one new file, named by time, rank and shard; no rows write nothing."""
-        table = to_table(rows)
+    def write_predictions(
+        self,
+        rows: Iterable[Prediction],
+        rank: int = 0,
+        made: Sequence[Mapping[str, object]] = (),
+    ) -> None:
+        """Writes rows as one new file, named by time, rank and shard; no rows write nothing.
+
+        Args:
+            rows: The rows.
+            rank: Of the process that writes.
+            made: Where they were made, as far as that is known.
+        """
+        table = to_table(rows, made)
         if len(table):
             writer = f"{rank:04d}-{self.share[0]:04d}-{uuid.uuid4().hex[:8]}"
             file = self.path / "predictions" / f"{time.time_ns():019d}-{writer}.parquet"
@@ -119,6 +130,13 @@ class RunFolder:
             for row in read_shard(shard, wanted):
                 merge(rows, row)
         return rows
+
+    def made(self) -> list[dict[str, Any]]:
+        """Returns where the stored answers were made, each place once, in the order of answers."""
+        found: list[dict[str, Any]] = []
+        for shard in prediction_files(self.path):
+            found += [place for place in read_made(shard) if place not in found]
+        return found
 
     def write_status(self, state: str, **details: object) -> None:
         """Notes how far the run got, and which process says so.

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from vbench.results.environment import read_environment
 from vbench.results.naming import run_names
 from vbench.results.report.records import Records, rows_at, rows_of
 from vbench.results.report.sections import Shown
@@ -50,16 +51,9 @@ def read_runs(folders: Sequence[Path]) -> list[Shown]:
     """
     runs = [load_run(folder) for folder in folders]
     return [
-        Shown(name, run, Records(run.path), _environment(run.path))
+        Shown(name, run, Records(run.path), read_environment(run.path))
         for name, run in zip(run_names(runs), runs, strict=True)
     ]
-
-
-def _environment(folder: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads((folder / "environment.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        return {}
 
 
 def together(runs: Sequence[Shown], most: int) -> Together:
