@@ -12,12 +12,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from omegaconf import DictConfig
 
 import vbench
+from vbench.checkpoints import Checkpoint
 from vbench.cli import main
 from vbench.frames import video
+from vbench.models import dual_encoder
 from vbench.models.dual_encoder import DualEncoder
+from vbench.models.loading import load_dual_encoder
 from vbench.results.ablation import score_change
 from vbench.results.run import Run
 from vbench.results.sweeps import finished
@@ -105,16 +109,23 @@ def test_a_model_stays_loaded_until_another_is_wanted(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[str] = []
+    loaded: list[Checkpoint] = []
     begin = DualEncoder.__init__
 
     def counting(self: DualEncoder, *given: object, **named: object) -> None:
         made.append(str(named.get("pooling")))
         begin(self, *given, **named)  # type: ignore[arg-type]
 
+    def loading(checkpoint: Checkpoint) -> torch.nn.Module:
+        loaded.append(checkpoint)
+        return load_dual_encoder(checkpoint)
+
     monkeypatch.setattr(DualEncoder, "__init__", counting)
+    monkeypatch.setattr(dual_encoder, "load_dual_encoder", loading)
     run_all(configs(root, tmp_path))
-    # Once to see what each job shows, once to run.
+    # Once to see what each job shows, which loads no weights, once to run.
     assert made == ["mean_then_normalise", "normalise_then_mean"] * 2
+    assert len(loaded) == 2
 
 
 def test_a_job_that_fails_stops_no_other(root: Path, tmp_path: Path) -> None:

@@ -42,9 +42,10 @@ class Together:
         Raises:
             VbenchError: See `evaluate`.
         """
+        kept_gb = instantiate(config, "loader").sweep_frames_gb
+        wishes = self._wishes if kept_gb else {}  # first: it asks for the models of all jobs
+        share = Share(wishes, kept_gb) if wishes else None
         parts = self._parts(config)
-        wishes = self._wishes if parts.loader.sweep_frames_gb else {}
-        share = Share(wishes, parts.loader.sweep_frames_gb) if wishes else None
         return run_parts(parts, config, share=share)
 
     def _parts(self, config: DictConfig) -> Parts:
