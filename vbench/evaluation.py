@@ -84,7 +84,7 @@ def run_parts(
     folder = RunFolder(run_path(config), (config.shard, config.shards))
     if first:
         open_run(folder.path, plain(config), identity, fresh=config.fresh)
-    tally = Tally(folder, query.samples, query.plan.keys, parts.scorer)
+    tally = Tally(folder, query.samples, query.plan.keys, parts.scorer, parts.sampler)
     live = first and config.shards == 1  # shards have no one process that sees them all
     mirror: Mirror = _opened(parts.logger, config) if live else NoMirror()
     with _failure_told(folder, mirror):

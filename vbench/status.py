@@ -13,7 +13,7 @@ from typing import Any
 
 from vbench.errors import RunError
 from vbench.records import FINAL
-from vbench.results.coverage import answered
+from vbench.results.coverage import answered, short
 from vbench.results.folders import existing, is_run, runs_under, sweeps_under
 from vbench.results.progress import Progress, progress
 from vbench.results.resume import SweepCommand, resume_run, sweep_command
@@ -108,7 +108,7 @@ def run_lines(run: RunStatus) -> list[str]:
             [
                 ("state", _state(now)),
                 ("answers", f"{_done(now)}, last written {age(now.age_s)} ago"),
-                *([("samples", answered(run.coverage))] if run.coverage else ()),
+                *_coverage(run.coverage),
                 *(("unreadable", file) for file in now.unreadable),
                 *_failures(now),
             ]
@@ -126,6 +126,13 @@ def run_lines(run: RunStatus) -> list[str]:
     if run.resume:
         lines += ["to go on", *(f"  {visible(command)}" for command in run.resume)]
     return lines
+
+
+def _coverage(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    if found:
+        yield "samples", answered(found)
+    if line := short(found):
+        yield "frames", line
 
 
 def cache_lines(run: RunStatus) -> list[str]:

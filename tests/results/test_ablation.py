@@ -152,6 +152,40 @@ def test_a_run_that_moves_nothing_says_so(study: Study) -> None:
     assert "| 0.0e+00 |" in to_markdown(to_table(ablation))
 
 
+def test_places_at_which_clips_are_short_are_told(study: Study, tmp_path: Path) -> None:
+    runs = study(*(sampler("nested", num_frames=n) for n in (20, 100, 400)))
+    whole = {"clips": 20, "short": 0, "wanted_min": 20, "wanted_max": 20, "delivered_median": 20}
+    cut = {"clips": 20, "short": 7, "wanted_min": 400, "wanted_max": 400, "delivered_median": 400}
+    runs[0].summary["coverage"]["frames"] = whole
+    runs[2].summary["coverage"]["frames"] = cut | {"short_min": 120, "short_max": 380}
+    ablation = found(runs)["num_frames"]  # the second is of an earlier version, without the count
+    line = "400: 7 of 20 clips have fewer frames than the 400 asked for: 120 to 380"
+    assert to_table(ablation).notes[1:] == (line,)
+    save_drawing(drawing(ablation), tmp_path / "figures", "a")
+    assert line in (tmp_path / "figures" / "a.svg").read_text()
+    table = pd.read_csv(tmp_path / "figures" / "a.csv").set_index(["row", "column"])
+    counts = table.loc[ablation.series[0].name, ["frames_short", "frames_delivered_median"]]
+    assert counts.loc[20].tolist() == [0, 20]
+    assert counts.loc[100].isna().all()
+    assert counts.loc[400].tolist() == [7, 400]
+
+
+def test_a_short_place_of_one_series_only_names_it(study: Study) -> None:
+    runs = study(
+        sampler("nested", num_frames=1), sampler("nested", num_frames=4),
+        sampler("left_edge", num_frames=1), sampler("left_edge", num_frames=4),
+    )  # fmt: skip
+    cut = {"clips": 2, "short": 1, "wanted_min": 4, "wanted_max": 4, "short_min": 3, "short_max": 3}
+    runs[3].summary["coverage"]["frames"] = cut
+    counts = found(runs)["num_frames"]
+    (line,) = counts.short
+    assert (
+        line == f"{counts.series[1].name}, 4: 1 of 2 clips has fewer frames than the 4 asked for: 3"
+    )
+    runs[1].summary["coverage"]["frames"] = cut
+    assert found(runs)["num_frames"].short == [line.removeprefix(f"{counts.series[1].name}, ")]
+
+
 def test_runs_that_have_nothing_in_common_make_no_figure(study: Study) -> None:
     alone = study({**sampler("nested", num_frames=1), "model.seed": 1},
                   {**sampler("nested", num_frames=2), "model.seed": 2})  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from vbench.metrics.outcomes import Row
 from vbench.results.axes import AXES, Axis, Place
+from vbench.results.coverage import short
 from vbench.results.naming import run_names
 from vbench.results.paired import Difference, difference, shared
 from vbench.results.run import Run
@@ -41,6 +42,8 @@ class Point:
     score_change: float | None = None
     """The largest change of any score against that point; None where not every score has a
     counterpart."""
+    coverage: Mapping[str, Any] = field(default_factory=dict)
+    """Of the run, as in summary.json."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,19 @@ class Ablation:
         """What guessing gives; None where it is not the same everywhere."""
         found = {point.estimate["chance"] for own in self.series for point in own.points}
         return found.pop() if len(found) == 1 else None
+
+    @property
+    def short(self) -> list[str]:
+        """A line for each place at which clips have fewer frames than were asked for."""
+        found: dict[str, list[str]] = {}
+        for own in self.series:
+            for point in own.points:
+                if line := short(point.coverage):
+                    found.setdefault(f"{point.place}: {line}", []).append(own.name)
+        return [
+            line if len(names) == len(self.series) else f"{', '.join(names)}, {line}"
+            for line, names in found.items()
+        ]
 
 
 def ablations(runs: Sequence[Run], graded: Sequence[Rows]) -> list[Ablation]:
@@ -144,12 +160,13 @@ def _points(
         estimate = run.summary["tests"].get(test)
         if estimate is None:
             continue
+        coverage = run.summary["coverage"]
         if held is None:
-            points.append(Point(place, estimate))
+            points.append(Point(place, estimate, coverage=coverage))
         else:
             change = _change(rows[str(run.path)].get(test), rows[str(held[1].path)].get(test))
             moved = None if axis.stepwise else score_change(run, held[1])
-            points.append(Point(place, estimate, change, held[0], moved))
+            points.append(Point(place, estimate, change, held[0], moved, coverage))
         if held is None or axis.stepwise:
             held = place, run
     return points
@@ -199,6 +216,7 @@ def to_table(ablation: Ablation) -> Table:
     notes = (
         f"change: in points, against {held}, on the samples that both have answered, with its 95 % "
         "interval, clustered by source; not corrected for the number of comparisons",
+        *ablation.short,
     )
     columns = tuple(Column(str(place), str(place)) for place in ablation.places)
     title = f"{ablation.test}: accuracy in % by {axis.title}"
@@ -209,7 +227,8 @@ def _value(point: Point | None) -> Cell:
     if point is None:
         return Cell()
     value, low, high = (100 * point.estimate[key] for key in ("value", "ci_low", "ci_high"))
-    return Cell(f"{value:.1f} [{low:.1f}, {high:.1f}]", point.estimate)
+    frames = {f"frames_{key}": n for key, n in point.coverage.get("frames", {}).items()}
+    return Cell(f"{value:.1f} [{low:.1f}, {high:.1f}]", {**point.estimate, **frames})
 
 
 def _step(point: Point | None) -> Cell:

@@ -12,6 +12,7 @@ import numpy as np
 
 from vbench.errors import RunError
 from vbench.records import FINAL, Answer, Outcome, Prediction, Request, Sample, Score
+from vbench.results.coverage import frames
 from vbench.results.rows import record
 from vbench.results.store import RunFolder, merge
 
@@ -61,6 +62,7 @@ class Tally:
         asked: Each sample with its requests, in the dataset's order.
         keys: The rows each request needs.
         scorer: Fills a sample's matrix.
+        sampler: Chose the frames; None where there are none.
     """
 
     def __init__(
@@ -69,11 +71,13 @@ class Tally:
         asked: Sequence[tuple[Sample, Sequence[Request]]],
         keys: Mapping[Request, Sequence[str]],
         scorer: Scorer,
+        sampler: object = None,
     ) -> None:
         self.folder = folder
         self.asked = asked
         self.keys = keys
         self.scorer = scorer
+        self.sampler = sampler
         self.rows: dict[str, Prediction] = {}
         self._pending = list(asked)
         self._prepare: Prepare | None = getattr(scorer, "prepare", None)
@@ -162,6 +166,14 @@ class Tally:
                     own = replace(row, video_id=clip.video_id, path=clip.path)
                     found[row.key, clip.path] = own
         return list(found.values())
+
+    def frames(self) -> dict[str, float]:
+        """Returns how many frames clips were shown with, and how many were wanted.
+
+        See `coverage.frames`.
+        """
+        shown = [row for row in self.rows.values() if row.status == "ok" and row.frame_indices]
+        return frames(shown, getattr(self.sampler, "order", "in_order"))
 
     def audio(self) -> dict[str, dict[str, int]]:
         """Returns how many clips have sound that was `heard` or `unused`; nothing where none has.

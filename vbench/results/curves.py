@@ -30,7 +30,8 @@ def drawing(ablation: Ablation) -> Drawing:
         ablation: One test along one axis.
     """
     rows = -(-len(ablation.series) // 3)  # of the legend
-    return Drawing(to_table(ablation), partial(_draw, ablation), (9.0, 3.6 + 0.2 * rows))
+    height = 3.6 + 0.2 * rows + 0.15 * len(ablation.short)
+    return Drawing(to_table(ablation), partial(_draw, ablation), (9.0, height))
 
 
 def _draw(ablation: Ablation, figure: Figure) -> None:
@@ -71,6 +72,8 @@ def _draw(ablation: Ablation, figure: Figure) -> None:
         panel.set_xticks(spots, [str(place) for place in ablation.places], **slanted)
         panel.set_xlim(spots[0] - 0.5, spots[-1] + 0.5)
     figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    if ablation.short:
+        figure.suptitle("\n".join(ablation.short), x=0.01, ha="left", fontsize=7)
 
 
 def _at(ablation: Ablation, points: Sequence[Point], shift: float) -> list[float]:

@@ -9,7 +9,7 @@ from typing import Any
 from vbench.metrics.outcomes import Row
 from vbench.metrics.velociti import AVERAGED, CONTROLS, IVAT
 from vbench.results.contest import beside, leading
-from vbench.results.coverage import answered, share
+from vbench.results.coverage import answered, share, short
 from vbench.results.tables import Cell, Column, Line, Table
 
 Summary = Mapping[str, Any]
@@ -237,8 +237,10 @@ def run_notes(runs: Sequence[RunSummary]) -> list[str]:
     limits = dict.fromkeys(run.limit for run in runs if run.limit is not None)
     notes += [f"limit={n}: a seeded draw of at most {n} samples per test" for n in limits]
     for run in runs:
-        if run.summary["coverage"]["n"]:
-            notes.append(f"{run.label}: {answered(run.summary['coverage'])}")
+        coverage = run.summary["coverage"]
+        told = [answered(coverage)] if coverage["n"] else []
+        told += [line] if (line := short(coverage)) else []
+        notes += [f"{run.label}: {line}" for line in told]
         notes += [*_observed(run), *_unheard(run)]
     return notes
 

@@ -9,7 +9,7 @@ Eq. 4); the interval is built on the log-odds scale, because a symmetric one is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -192,7 +192,10 @@ def exact_interval(successes: float, trials: int) -> tuple[float, float]:
 
 
 def summary(
-    rows: Sequence[Row], scores: Sequence[Score], failures: Iterable[Prediction] = ()
+    rows: Sequence[Row],
+    scores: Sequence[Score],
+    failures: Iterable[Prediction] = (),
+    frames: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Returns what summary.json holds.
 
@@ -201,13 +204,14 @@ def summary(
         scores: All samples of the run.
         failures: The stored rows that are not ok, which know the very file that failed. A failed
             sample that none of them explains is listed with its own clips.
+        frames: How many clips were shown with; see `coverage.frames`.
 
     Returns:
-        `tests`: an estimate per row. `coverage`: `n` samples, `answered`, `statuses` (samples
-        by status), `failed` (distinct video_id, path, status, reason: one may cost many samples),
-        and `incomplete`: per row with unanswered samples its `n`, `answered`, and the value
-        `if_wrong`, `if_right`: if all of the rest were. `observed`, where
-        the scorer noticed anything: per test and name its `value`, `ci_low`, `ci_high` and `n`.
+        `tests`: an estimate per row. `coverage`: `n` samples, `answered`, `statuses` (samples by
+        status), `failed` (distinct video_id, path, status, reason: one may cost many samples),
+        `incomplete`: per row with unanswered samples its `n`, `answered`, and the value `if_wrong`,
+        `if_right`: if all of the rest were; and `frames`, if any were shown. `observed`, where the
+        scorer noticed anything: per test and name its `value`, `ci_low`, `ci_high` and `n`.
     """
     failed = [(f.video_id, f.path, f.status, f.reason) for f in failures]
     explained = {found[2:] for found in failed}
@@ -231,6 +235,7 @@ def summary(
             "incomplete": {
                 row.name: _bounds(row) for row in rows if any(p.unanswered for p in row.parts)
             },
+            **({"frames": dict(frames)} if frames else {}),
         },
         **({"observed": seen} if seen else {}),
     }

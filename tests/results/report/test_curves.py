@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree.ElementTree import Element, fromstring
 
@@ -53,6 +54,14 @@ def test_more_frames_are_right_and_higher_values_up() -> None:
     assert drawn == [(x, y) for x, y, _ in (two, four, eight)]
     assert figure.legend == (("r0", "toy/clip"),)
     assert "the number before" in figure.caption
+
+
+def test_the_caption_says_where_clips_are_short() -> None:
+    own = {"clips": 9, "short": 2, "wanted_min": 8, "wanted_max": 8, "short_min": 3, "short_max": 5}
+    short = replace(point(8, 0.7, 0.3), coverage={"frames": own})
+    series = Series("toy/clip", (point(4, 0.5), short))
+    figure = ablation_figure(Ablation(COUNTS, "average", (4, 8), (series,)))
+    assert "8: 2 of 9 clips have fewer frames than the 8 asked for: 3 to 5." in figure.caption
 
 
 def test_orders_are_lines_of_a_list_and_the_caption_says_whose_scores_move() -> None:

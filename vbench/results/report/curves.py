@@ -172,6 +172,7 @@ def _caption(ablation: Ablation, series: Sequence[Series]) -> str:
     ]
     if left_out := len(ablation.series) - len(series):
         told.append(f"{left_out} more lines are not drawn.")
+    told += [f"{line}." for line in ablation.short]
     moved = [(own.name, _score_changes(own)) for own in series]
     if said := "; ".join(f"{name}: {changes}" for name, changes in moved if changes):
         told.append(f"Largest change of any score: {said}.")
