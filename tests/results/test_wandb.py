@@ -7,8 +7,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
@@ -73,6 +77,44 @@ def test_offline_run_holds_every_row_and_the_estimates(tmp_path: Path) -> None:
     staged = [f.read_bytes() for f in (tmp_path / "staging").rglob("*") if f.is_file()]
     assert (tmp_path / "k.jpg").read_bytes() in staged
     assert full["data"][0][full["columns"].index("texts")] == "first <b>a</b> | zweite ä"
+
+
+def frames_of(tables: Path) -> dict[str, list[tuple[int, int, int] | None]]:
+    """What W&B is sent to show: the colour of each clip's strip, by sample."""
+    staged = [file.read_bytes() for file in tables.rglob("*") if file.is_file()]
+    (full,) = {data for data in staged if data.startswith(b"{") and b'"frames"' in data}
+    by_sha = {sha256(data).hexdigest(): data for data in staged}
+    table = json.loads(full)
+    heads = [k for k, name in enumerate(table["columns"]) if name.startswith("frames")]
+    sample_id = table["columns"].index("sample_id")
+
+    def colour(cell: dict[str, str] | None) -> tuple[int, int, int] | None:
+        if cell is None:
+            return None
+        pixel = Image.open(BytesIO(by_sha[cell["sha256"]])).getpixel((1, 1))
+        assert isinstance(pixel, tuple)
+        return pixel[0], pixel[1], pixel[2]
+
+    return {row[sample_id]: [colour(row[head]) for head in heads] for row in table["data"]}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_each_clip_of_a_sample_is_shown_in_its_place(tmp_path: Path) -> None:
+    for name, grey in (("a", 0), ("b", 255)):
+        Image.new("RGB", (20, 10), (grey, grey, grey)).save(tmp_path / f"{name}.jpg")
+    keys = [["a"], ["a", "b"], ["b", "a"], [None, "b"], ["gone", None]]
+    mirror = WandbMirror()
+    mirror.start(tmp_path / "run", "abc", "name", {})
+    mirror.finish([{**a_record(k), "clip_keys": of} for k, of in enumerate(keys)], {}, tmp_path)
+    assert not mirror.broken
+    black, white = (0, 0, 0), (255, 255, 255)
+    assert frames_of(tmp_path / "staging") == {
+        "0": [black, None],
+        "1": [black, white],
+        "2": [white, black],
+        "3": [None, white],
+        "4": [None, None],
+    }
 
 
 def test_a_failure_is_told_once_and_ends_the_mirroring_only(
@@ -152,6 +194,20 @@ def test_a_replayed_run_is_the_live_one(
     strips = list((run / "frames").glob("*.jpg"))
     assert len(strips) == 3
     assert all(strip.read_bytes() in staged for strip in strips)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_replay_shows_every_clip(evaluate_rows: Callable[..., Path], tmp_path: Path) -> None:
+    run = evaluate_rows([{"id": "0", "positive": "a", "negative": "b"}])
+    records = pq.read_table(run / "records.parquet")
+    place = records.column_names.index("clip_keys")
+    keys = pa.array([["b", "a"]], records.schema.field("clip_keys").type)
+    pq.write_table(records.set_column(place, "clip_keys", keys), run / "records.parquet")
+    (run / "frames").mkdir()
+    for name, grey in (("a", 0), ("b", 255)):
+        Image.new("RGB", (20, 10), (grey, grey, grey)).save(run / "frames" / f"{name}.jpg")
+    replay(run)
+    assert frames_of(tmp_path / "staging") == {"0": [(255, 255, 255), (0, 0, 0)]}
 
 
 def run_id(run: Path) -> str:

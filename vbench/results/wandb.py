@@ -1,8 +1,8 @@
 """Weights & Biases as a mirror: it may be offline, off or broken, and the run goes on.
 
 While the run lasts, completed samples are appended to an INCREMENTAL table; at the end one full
-table with the frames the model saw is logged, and the estimates as summary values. The same can be
-done afterwards, from the run folder alone (`replay`).
+table with the frames the model saw, a column for each clip of a sample, is logged, and the
+estimates as summary values. The same can be done afterwards, from the run folder alone (`replay`).
 
 Nothing secret is sent: no command line, no address of a git remote, no settings of the environment,
 and of a web address no user or password.
@@ -134,10 +134,11 @@ class WandbMirror:
         """
         import wandb
 
-        table = wandb.Table(columns=["frames", *COLUMNS])
         shown = records[: self.max_rows]
+        heads = _heads(shown)
+        table = wandb.Table(columns=[*heads, *COLUMNS])
         for record in shown:
-            table.add_data(_strip(wandb, record, strips), *_cells(record))
+            table.add_data(*_strips(wandb, record, strips, len(heads)), *_cells(record))
         if len(shown) < len(records):
             sys.stderr.write(f"wandb: {len(shown)} of {len(records)} rows mirrored (max_rows)\n")
         self.run.log({"samples": table})
@@ -228,7 +229,17 @@ def _cells(record: Mapping[str, Any]) -> list[object]:
     return [flat[column] for column in COLUMNS]
 
 
-def _strip(wandb: Any, record: Mapping[str, Any], strips: Path) -> object:
-    files = [strips / f"{key}.jpg" for key in record["clip_keys"] if key]
-    existing = [file for file in files if file.exists()]
-    return wandb.Image(str(existing[0])) if existing else None
+def _heads(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Returns a heading for each clip that a sample may have."""
+    clips = max((len(record["clip_keys"]) for record in records), default=1)
+    return ["frames", *(f"frames {number}" for number in range(2, clips + 1))]
+
+
+def _strips(wandb: Any, record: Mapping[str, Any], strips: Path, width: int) -> list[object]:
+    """Returns a cell per clip; cells stay empty where a clip has no strip, or there is no clip."""
+    cells: list[object] = [None] * width
+    for place, key in enumerate(record["clip_keys"]):
+        file = strips / f"{key}.jpg"
+        if key and file.exists():
+            cells[place] = wandb.Image(str(file))
+    return cells
