@@ -17,7 +17,7 @@ from vbench.results.graded import graded_rows
 from vbench.results.report.browser import Details, blocks
 from vbench.results.report.page import page_file, write_page
 from vbench.results.report.prompts import Prompts
-from vbench.results.report.runs import Together, read_runs, together
+from vbench.results.report.runs import SideBySide, read_runs, side_by_side
 from vbench.results.report.sections import (
     Shown,
     commands,
@@ -69,7 +69,7 @@ def report_runs(
         )
     runs = read_runs(folders)
     page = page_file(out, _common(asked))
-    shown = together(runs, most)
+    shown = side_by_side(runs, most)
     remarks = _film_runs(runs, shown) if strips else _unfilmed(runs, shown, asked)
     remarks += [f"not finished, and left out: {words}" for words in left]
     remarks += _remarks(shown)
@@ -92,19 +92,19 @@ def _common(folders: Sequence[Path]) -> Path:
     return Path(os.path.commonpath([folder.absolute() for folder in folders]))
 
 
-def _film_runs(runs: Sequence[Shown], shown: Together) -> list[str]:
+def _film_runs(runs: Sequence[Shown], shown: SideBySide) -> list[str]:
     """Makes the strips that are not there; returns what is to be said of those that failed."""
     return unfilmed(film(_without_strips(runs, shown), open_source).values())
 
 
-def _unfilmed(runs: Sequence[Shown], shown: Together, asked: Sequence[Path]) -> list[str]:
+def _unfilmed(runs: Sequence[Shown], shown: SideBySide, asked: Sequence[Path]) -> list[str]:
     """Returns how to make the strips that are not there."""
     count = len(_without_strips(runs, shown))
     command = f"vbench report {' '.join(map(str, asked))}"
     return [f"{count} clips have no picture; `{command}` makes them"] if count else []
 
 
-def _without_strips(runs: Sequence[Shown], shown: Together) -> list[Shot]:
+def _without_strips(runs: Sequence[Shown], shown: SideBySide) -> list[Shot]:
     """Returns what is to be filmed: the clips that models saw and no logger left a strip of."""
     shots: list[Shot] = []
     for run, answers, contents_then in zip(runs, shown.answers, shown.contents, strict=True):
@@ -120,7 +120,7 @@ def _without_strips(runs: Sequence[Shown], shown: Together) -> list[Shot]:
     return [shot for shot in dict.fromkeys(shots) if not shot.strip.is_file()]
 
 
-def _remarks(shown: Together) -> list[str]:
+def _remarks(shown: SideBySide) -> list[str]:
     told = []
     if shown.apart:
         told.append(f"{shown.apart} samples are not in all runs, or not the same in all")

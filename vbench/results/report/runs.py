@@ -25,7 +25,7 @@ _READ = (
 
 
 @dataclass(frozen=True)
-class Together:
+class SideBySide:
     """Samples of several runs, side by side."""
 
     rows: list[dict[str, Any]]
@@ -56,7 +56,7 @@ def read_runs(folders: Sequence[Path]) -> list[Shown]:
     ]
 
 
-def together(runs: Sequence[Shown], most: int) -> Together:
+def side_by_side(runs: Sequence[Shown], most: int) -> SideBySide:
     """Brings the samples of runs together by all that is asked, not by name alone.
 
     Args:
@@ -91,7 +91,7 @@ def together(runs: Sequence[Shown], most: int) -> Together:
     ]
     apart = sum(any(k not in own for own in owned) for k in range(count))
     rows = _rows(tables, [first[k] for k in kept])
-    return Together(rows, answers, contents, count, apart)
+    return SideBySide(rows, answers, contents, count, apart)
 
 
 def _rows(tables: Sequence[pa.Table], places: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
