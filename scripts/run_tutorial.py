@@ -140,7 +140,8 @@ def run_page(page: str, folder: Path, environment: Mapping[str, str]) -> None:
 def surroundings(folder: Path) -> dict[str, str]:
     """Returns an environment without network, W&B account or cache of the user."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("VBENCH_")}
+    own = ("VBENCH_", "COLUMNS")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(own)}
     return kept | {
         "PATH": path, "VBENCH_CACHE": str(folder), "WANDB_MODE": "offline", "HF_HUB_OFFLINE": "1",
         "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1",

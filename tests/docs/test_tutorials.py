@@ -41,6 +41,16 @@ def test_every_block_of_a_tutorial_can_be_checked(page: Path) -> None:
     assert [block for block in blocks if block.language == "text"]
 
 
+def test_there_is_a_tutorial_for_each_use() -> None:
+    names = {page.stem for page in PAGES}
+    assert names == {
+        "first_run", "own_data", "sweep", "ablation", "paper_table", "add_a_model",
+        "add_a_dataset", "cluster",
+    }  # fmt: skip
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert all(f"(tutorials/{name}.md)" in index for name in names)
+
+
 GOOD = """
 ```yaml
 # conf/model/mine.yaml
