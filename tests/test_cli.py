@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from omegaconf import DictConfig
 
 import vbench
 from vbench import cli
+from vbench.composition import vocabulary
 from vbench.errors import DataError
 
 HEAVY = ("torch", "lightning", "transformers", "wandb", "pandas", "hydra", "pyarrow", "av", "numpy")
@@ -80,6 +82,12 @@ def test_help_of_a_command_lists_words_choices_and_keys(command: str, capsys: An
         wanted += ["oracle/perfect", "toy/clip*", "uniform_midpoints", "run_dir", "wandb*"]
     assert [word for word in wanted if word not in text] == []
     assert max(map(len, text.splitlines())) <= 100
+    known = vocabulary(command)
+    entries = dict(re.findall(r"^  (\w+) +(\S.*)$", text, re.MULTILINE))
+    for word, choices in known.choices.items():
+        if choices:
+            assert entries[word].split()[0].rstrip("*") == choices[0]
+    assert set(known.keys) <= entries.keys()
 
 
 @pytest.mark.parametrize(
@@ -107,7 +115,10 @@ def test_help_of_a_command_lists_words_choices_and_keys(command: str, capsys: An
         (["evaluate", "toy/clip"], ["cannot read 'toy/clip'", "settings are key=value"]),
         (["model=toy/clpi"], ["no model 'toy/clpi'", "did you mean 'toy/clip'"]),
         (["dataset=velocity/toy"], ["no dataset", "'velociti/toy'"]),
-        (["sampler=uniform"], ["no sampler 'uniform'", "uniform_"]),
+        (
+            ["sampler=uniform"],
+            ["no sampler 'uniform'", "'uniform_endpoints', 'uniform_interior' or 'uniform_midp"],
+        ),
         (["sampler.num_frame=4", *ORACLE], ["unknown key 'sampler.num_frame'"]),
         (["dataset.num_video=4", *ORACLE], ["unknown key", "did you mean 'num_videos'"]),
         (["build", "num_video=4"], ["unknown key 'num_video'", "did you mean 'num_videos'"]),

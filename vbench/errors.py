@@ -70,13 +70,20 @@ class RunError(VbenchError):
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Returns a hint naming the closest choices, or all of a few, or an empty string.
 
+    Closest are all that start with the name, then those that differ by little.
+
     >>> did_you_mean("uniform_midpoint", ["uniform_midpoints", "fps"])
     "did you mean 'uniform_midpoints'?"
+    >>> did_you_mean("uniform", ["uniform_midpoints", "uniform_endpoints", "unicorn", "fps"])
+    "did you mean 'uniform_endpoints', 'uniform_midpoints' or 'unicorn'?"
     >>> did_you_mean("qqq", ["a", "b"])
     'one of: a, b'
     """
     pool = sorted(set(choices))
-    close = difflib.get_close_matches(name, pool, n=3, cutoff=0.6)
+    begun = [c for c in pool if name and c.startswith(name)]
+    near = difflib.get_close_matches(name, pool, n=3, cutoff=0.6)
+    close = [f"'{c}'" for c in dict.fromkeys([*begun, *near])]
     if close:
-        return "did you mean " + " or ".join(f"'{c}'" for c in close) + "?"
+        *most, last = close
+        return f"did you mean {', '.join(most)}{' or ' if most else ''}{last}?"
     return f"one of: {', '.join(pool)}" if 0 < len(pool) <= 40 else ""

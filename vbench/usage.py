@@ -188,24 +188,26 @@ def describe(command: Command) -> str:
 
     primary = (conf_dir() / f"{command}.yaml").read_text(encoding="utf-8")
     defaults = dict(re.findall(r"^  - ([\w/]+): (\S+)", primary, re.MULTILINE))
+    choices_of = reversed(list(vocabulary(command).choices.items()))
+    groups = {group: choices for group, choices in choices_of if choices}
+    keys = re.findall(r"^(\w+): (\S+)(?: # (.*))?$", primary, re.MULTILINE)
+    width = max(map(len, [*groups, *(key for key, *_ in keys)]))
     lines = [_HEADS[command], "Words and their choices (* is the default)"]
-    for group, choices in reversed(list(vocabulary(command).choices.items())):
-        if choices:
-            marked = (f"{c}*" if c == defaults.get(group) else c for c in choices)
-            lines.append(_entry(group, "  ".join(marked)))
+    for group, choices in groups.items():
+        marked = (f"{c}*" if c == defaults.get(group) else c for c in choices)
+        lines.append(_entry(group, "  ".join(marked), width))
     lines.append("\nKeys")
-    for key, value, comment in re.findall(r"^(\w+): (\S+)(?: # (.*))?$", primary, re.MULTILINE):
-        lines.append(_entry(key, f"{value:6} {comment}"))
+    lines += [_entry(key, f"{value:6} {comment}", width) for key, value, comment in keys]
     lines.append("\nA word's own keys follow a dot: sampler.num_frames=8, trainer.devices=2.")
     return "\n".join(lines) + "\n"
 
 
-def _entry(name: str, text: str) -> str:
+def _entry(name: str, text: str, width: int) -> str:
     return textwrap.fill(
         text,
         width=96,
-        initial_indent=f"  {name:11}",
-        subsequent_indent=" " * 13,
+        initial_indent=f"  {name:{width}} ",
+        subsequent_indent=" " * (width + 3),
         break_on_hyphens=False,
         break_long_words=False,
     )
