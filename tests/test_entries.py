@@ -182,6 +182,19 @@ def test_mplug_owl_and_owl_con_are_asked_as_videocons_code_does() -> None:
     assert plain["model"] == tuned["model"]
 
 
+def test_pllava_sees_four_frames_with_a_lora_of_its_evaluations_scale() -> None:
+    """pllava/evaluate_velcro.py: num_frames 4, lora_alpha 4, bf16 weights."""
+    config = settings("velociti/v1/pllava")
+    assert (config["sampler"]["name"], config["sampler"]["num_frames"]) == ("segment_offset", 4)
+    assert (config["scorer"]["tokens"], config["scorer"]["arithmetic"]) == ("encode", "fp32")
+    assert config["trainer"]["precision"] == config["model"]["precision"] == "bf16-true"
+    assert config["dataset"]["ivat"] == "segments"
+    assert config["prompt"]["template"].startswith("USER:<video> Carefully watch")
+    assert config["prompt"]["template"].endswith(" Caption: {caption} ASSISTANT:")
+    assert config["model"]["checkpoint"] == "ermu2001/pllava-7b"
+    assert config["model"]["adapter"] == {"alpha": 4}
+
+
 @pytest.mark.slow
 def test_contrastive_entries_see_the_releases_pictures_as_the_official_code_shows_them(
     tmp_path: Path,

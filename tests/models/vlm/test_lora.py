@@ -33,6 +33,24 @@ def test_the_change_is_added_by_its_scale(inner: str) -> None:
     assert found["lm.q.weight"].dtype == torch.bfloat16
 
 
+def test_a_part_may_be_wrapped_alone() -> None:
+    state = {f"text.{name}": value for name, value in wrapped().items()}
+    state["tower.q.weight"] = torch.ones(1)
+    found = merge("x", state, alpha=2.0)
+    assert sorted(found) == ["text.lm.norm.weight", "text.lm.q.weight", "tower.q.weight"]
+    assert found["text.lm.q.weight"].tolist() == [[3, 5, 7], [21, 41, 61]]
+
+
+def test_shards_come_before_a_file_beside_them(tmp_path: Path) -> None:
+    """As PLLaVA's own code reads a folder that holds both."""
+    from safetensors.torch import save_file
+
+    save_file(wrapped(), tmp_path / "model-00001-of-00001.safetensors")
+    save_file({f"{START}.q.weight": torch.zeros(2, 3)}, tmp_path / "model.safetensors")
+    found = Adapter.of({"checkpoint": str(tmp_path), "alpha": 2}).merged(torch.float32)
+    assert found["lm.q.weight"].tolist() == [[3, 5, 7], [21, 41, 61]]
+
+
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a plain checkpoint": ({"lm.q.weight": torch.ones(2, 3)}, "does not begin with"),
     "no low-rank part": ({f"{START}.q.weight": torch.ones(2, 3)}, "no name holds lora_A"),

@@ -82,7 +82,7 @@ class HfVideoLanguageModel:
         context: int | None = None,
     ) -> None:
         self._checkpoint = find_checkpoint(checkpoint, revision)
-        added = Adapter.of(adapter) if adapter else None
+        added = Adapter.of(adapter, self._checkpoint) if adapter else None
         self._loading = Loading(precision, device_map, quantization, added, trust_remote_code)
         config = read_config(self._checkpoint, remote_code=trust_remote_code)
         budget = dict(visual or {})

@@ -1,7 +1,8 @@
 """What is added to a checkpoint's weights: adapters as PEFT saves them, or as training left them.
 
 A training run that saves the model which PEFT wrapped leaves one file of all weights, the adapter's
-among them, without a word about their scale: VideoCon's Owl-Con is such a file.
+among them, without a word about their scale: VideoCon's Owl-Con is such a file. So are the files of
+PLLaVA's checkpoints, of which only the language model was wrapped.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from vbench.checkpoints import Checkpoint, find_checkpoint
 from vbench.errors import ConfigError, ModelError, did_you_mean
 from vbench.models.loading import explained, quietly
 
-_WRAPPED = "base_model.model."
-"""What PEFT puts before every name."""
+_WRAPPED = re.compile(r"(^|\.)base_model\.model\.")
+"""What PEFT puts before every name of what it wraps: the model, or a part of it."""
 _PART = re.compile(r"(?P<layer>.+)\.lora_(?P<part>[AB])\.(?:\w+\.)?weight")
 
 
@@ -30,15 +31,22 @@ class Adapter:
     """Low-rank changes of weights.
 
     `model.adapter` is a folder or hub id of a PEFT adapter; or `{checkpoint: …, alpha: …}`: all
-    weights as PEFT wraps them, by folder or hub id, and the `lora_alpha` of their training.
+    weights as PEFT wraps them, by folder or hub id, and the `lora_alpha` that goes with them; or
+    `{alpha: …}`, where the model's own checkpoint is such weights.
     """
 
     checkpoint: Checkpoint
     alpha: float | None = None
+    own: bool = False
+    """Whether it lies in the model's own checkpoint."""
 
     @classmethod
-    def of(cls, setting: str | Mapping[str, Any]) -> Adapter:
+    def of(cls, setting: str | Mapping[str, Any], own: Checkpoint | None = None) -> Adapter:
         """Reads `model.adapter`.
+
+        Args:
+            setting: What it says.
+            own: The model's checkpoint.
 
         Raises:
             ConfigError: A key does not exist, or one is missing.
@@ -55,6 +63,8 @@ class Adapter:
                     mend=did_you_mean(name, known),
                 )
         alpha = setting.get("alpha")
+        if own is not None and set(setting) == {"alpha"} and isinstance(alpha, int | float):
+            return cls(own, float(alpha), own=True)
         if not isinstance(setting.get("checkpoint"), str) or not isinstance(alpha, int | float):
             raise ConfigError(
                 "an adapter among whole weights is named with its scale",
@@ -77,6 +87,8 @@ class Adapter:
 
     def identity(self) -> str:
         """Returns its content, and its scale where the file does not say it."""
+        if self.own:
+            return f"alpha {self.alpha:g}"
         return self._content if self.alpha is None else f"{self._content} alpha {self.alpha:g}"
 
     @cached_property
@@ -130,11 +142,13 @@ def merge(
     """
     plain: dict[str, Tensor] = {}
     parts: dict[str, dict[str, Tensor]] = {}
+    # Where a part alone was wrapped, the others have their own names.
+    whole = not any(".base_model.model." in key for key in state)
     while state:
         key, value = state.popitem()
-        inner = key.removeprefix(_WRAPPED)
-        if inner == key:
-            raise _not_wrapped(name, f"{key} does not begin with {_WRAPPED}")
+        inner = _WRAPPED.sub(r"\1", key, count=1)
+        if inner == key and whole:
+            raise _not_wrapped(name, f"{key} does not begin with base_model.model.")
         if found := _PART.fullmatch(inner):
             parts.setdefault(found["layer"], {})[found["part"]] = value
         else:
@@ -171,7 +185,10 @@ def _read(checkpoint: Checkpoint) -> dict[str, Tensor]:
     folder = Path(checkpoint.source)
     if checkpoint.revision is not None:
         folder = _downloaded(checkpoint)
-    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    files = sorted(folder.glob("model-*.safetensors"))  # shards come before a file beside them
+    files = (
+        files or sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    )
     if not files:
         raise FileNotFoundError(f"no *.safetensors and no pytorch_model*.bin in {folder}")
     state: dict[str, Tensor] = {}

@@ -10,6 +10,7 @@ from typing import Any
 from vbench.checkpoints import Checkpoint
 from vbench.errors import ConfigError, ModelError, did_you_mean
 from vbench.models.loading import explained, quietly
+from vbench.models.vlm.assembled import find_processor, register
 
 _SAMPLING = frozenset({"do_sample_frames", "fps", "num_frames", "min_frames", "max_frames"})
 """Terms of a video processor that choose frames: the sampler does."""
@@ -35,17 +36,13 @@ def load_processor(
         ConfigError: The video processor has no such setting.
         ModelError: The processor cannot be loaded, or takes no video.
     """
-    from transformers import AutoProcessor
-
-    from vbench.models.mplug_owl.registration import register
-
     register()
     with (
         packages_named(checkpoint.name, "processor"),
         explained(checkpoint.name, "processor"),
         quietly(),
     ):
-        processor = AutoProcessor.from_pretrained(
+        processor = find_processor(checkpoint).from_pretrained(
             checkpoint.source, trust_remote_code=remote_code, **checkpoint.load_options()
         )
     if getattr(processor, "video_processor", None) is None or not video_token(processor):

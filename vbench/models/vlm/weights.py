@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from vbench.checkpoints import Checkpoint
 from vbench.errors import ModelError
-from vbench.models.loading import check_keys, explained, freeze, load_config, quietly
+from vbench.models.loading import check_keys, explained, freeze, quietly
+from vbench.models.vlm.assembled import find_config, read_config_dict, register
 from vbench.models.vlm.lora import Adapter
 from vbench.models.vlm.processors import packages_named
 
@@ -66,12 +67,10 @@ def read_config(checkpoint: Checkpoint, *, remote_code: bool) -> Any:
     Raises:
         ModelError: It is missing or unreadable, or names an architecture that transformers lacks.
     """
-    from vbench.models.mplug_owl.registration import register
-
     register()
     if not remote_code:
         _refuse_remote(checkpoint)
-        config = load_config(checkpoint)
+        config = find_config(checkpoint)
     else:
         from transformers import AutoConfig
 
@@ -85,10 +84,9 @@ def read_config(checkpoint: Checkpoint, *, remote_code: bool) -> Any:
 
 def _refuse_remote(checkpoint: Checkpoint) -> None:
     """Says what to do about an architecture that only the checkpoint's own code knows."""
-    from transformers import CONFIG_MAPPING, PreTrainedConfig
+    from transformers import CONFIG_MAPPING
 
-    with explained(checkpoint.name, "config"), quietly():
-        said, _ = PreTrainedConfig.get_config_dict(checkpoint.source, **checkpoint.load_options())
+    said = read_config_dict(checkpoint)
     kind = said.get("model_type")
     if kind in CONFIG_MAPPING or "auto_map" not in said:
         return
@@ -120,6 +118,8 @@ def load_weights(checkpoint: Checkpoint, how: Loading) -> nn.Module:
             **{name: value for name, value in placed.items() if value is not None},
             **source,
         )
+    if whole is None:
+        _refuse_wrapped(checkpoint, info["unexpected_keys"])
     check_keys(
         checkpoint.name if whole is None else whole.name,
         total=len(model.state_dict()),
@@ -134,6 +134,19 @@ def load_weights(checkpoint: Checkpoint, how: Loading) -> nn.Module:
     return freeze(model)
 
 
+def _refuse_wrapped(checkpoint: Checkpoint, names: Iterable[str]) -> None:
+    """Says how weights are loaded that training saved with their LoRA beside them."""
+    found = next((name for name in names if "base_model.model." in name), None)
+    if found is not None:
+        raise ModelError(
+            "the weights do not fit the model: a LoRA lies among them that is not merged",
+            where=f"checkpoint {checkpoint.name}",
+            why=f"names are as PEFT wraps them ({found}), and the file does not say by what the "
+            "low-rank part is multiplied",
+            mend="give it: model.adapter={alpha: …} (the lora_alpha; PLLaVA's is 4)",
+        )
+
+
 def _source(
     checkpoint: Checkpoint, how: Loading, whole: Adapter | None
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -144,8 +157,10 @@ def _source(
         options: dict[str, Any] = checkpoint.load_options()
         given = {"pretrained_model_name_or_path": checkpoint.source, **options}
         given["trust_remote_code"] = how.remote_code
+        if not how.remote_code:
+            given["config"] = find_config(checkpoint)
         return AutoModelForImageTextToText.from_pretrained, given
-    config = load_config(checkpoint)
+    config = find_config(checkpoint)
     kind: Any = MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING[type(config)]
     merged = {"config": config, "state_dict": whole.merged(how.dtype)}
     return kind.from_pretrained, {"pretrained_model_name_or_path": None, **merged}
