@@ -129,7 +129,7 @@ def test_help_of_a_command_lists_words_choices_and_keys(command: str, capsys: An
         (["table", "--format=latx", "x"], ["no format 'latx'", "did you mean 'latex'"]),
         (["table", "--fromat", "latex"], ["unknown flag", "did you mean '--format'"]),
         (["table", "nowhere/*"], ["no run folder matches", "nowhere/*"]),
-        (["table", "nowhere"], ["not a run folder", "nowhere"]),
+        (["table", "nowhere"], ["no such run folder", "nowhere"]),
         (["show", "run"], ["takes 2 names", "vbench show RUN SAMPLE"]),
         (["show", "nowhere", "x"], ["no such run folder", "nowhere"]),
         (["show", "run", "x", "--jsn"], ["unknown flag '--jsn'", "did you mean '--json'"]),
