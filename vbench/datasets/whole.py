@@ -27,6 +27,8 @@ def write_whole(folder: Path, fill: Callable[[Path], None], what: str) -> bool:
         DataError: It cannot be written.
     """
     folder = folder.resolve()
+    if _holds_something(folder):
+        return False
     unfinished = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.part")
     try:
         unfinished.mkdir(parents=True)
@@ -34,7 +36,7 @@ def write_whole(folder: Path, fill: Callable[[Path], None], what: str) -> bool:
         try:
             unfinished.rename(folder)
         except OSError:
-            if folder.is_dir() and any(folder.iterdir()):
+            if _holds_something(folder):  # another process was faster
                 return False
             raise
     except OSError as error:
@@ -47,6 +49,10 @@ def write_whole(folder: Path, fill: Callable[[Path], None], what: str) -> bool:
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return True
+
+
+def _holds_something(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.iterdir())
 
 
 def read_manifest(file: Path, version: int, what: str) -> dict[str, Any] | None:

@@ -78,8 +78,9 @@ class OpenClip:
         Raises:
             ModelError: They cannot be fetched or read, or do not fill the architecture exactly.
         """
+        weights = self._weights  # before anything large is built: they may be out of reach
         model = _build(self._arch, self._tag, quick_gelu=self._activation == "quick_gelu")
-        _fill(model, self._weights, self._name)
+        _fill(model, weights, self._name)
         return freeze(model)
 
     @property
