@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,37 +27,12 @@ def load_script() -> Any:
 script = load_script()
 
 
-def run(page: Path, folder: Path) -> None:
-    (folder / "empty").mkdir()
-    environment = script.surroundings(folder / "cache")
-    script.run_page(page.read_text(encoding="utf-8"), folder / "empty", environment)
-
-
-@pytest.fixture(scope="module")
-def runs(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[Path], None]]:
-    """Runs a page. Two at a time on two cores, unless pytest-xdist shares them out already."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        yield lambda page: run(page, tmp_path_factory.mktemp(page.stem))
-        return
-    wanted = [
-        item.callspec.params["page"]
-        for item in request.session.items
-        if getattr(item, "function", None) is test_a_tutorial_does_what_it_says
-    ]
-    with ThreadPoolExecutor(2) as pool:
-        begun = {
-            page: pool.submit(run, page, tmp_path_factory.mktemp(page.stem)) for page in wanted
-        }
-        yield lambda page: begun[page].result()
-        pool.shutdown(cancel_futures=True)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_tutorial_does_what_it_says(page: Path, runs: Callable[[Path], None]) -> None:
-    runs(page)
+def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    environment = script.surroundings(tmp_path / "cache")
+    script.run_page(page.read_text(encoding="utf-8"), tmp_path / "empty", environment)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
