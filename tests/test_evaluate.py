@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -368,3 +369,27 @@ def test_decoded_frames_are_shared_between_runs(
     second = evaluate(toy, tmp_path / "second", *kept)
     for run in (first, second):
         pd.testing.assert_frame_equal(run.records, clip_run.records)
+
+
+def test_a_dataset_that_has_changed_is_said_so(
+    evaluate_rows: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its files are no settings: the folder is the same, and its numbers are others now."""
+    rows = [{"id": str(k), "positive": f"cat {k}", "negative": "dog"} for k in range(4)]
+    run = evaluate_rows(rows)
+    again = f"dataset.file={run.parent}/rows.jsonl"
+    evaluate_rows(rows, again, f"run_dir={run}")
+    assert "asked before" not in capsys.readouterr().err
+    rows[1] |= {"negative": "cow"}
+    lines = [json.dumps({"video": "v.mp4", **row}) for row in rows[:3]]
+    (run.parent / "rows.jsonl").write_text("\n".join(lines))
+    evaluate_rows(rows, again, f"run_dir={run}")
+    assert "2 samples are not what this folder asked before" in capsys.readouterr().err
+
+
+def test_a_run_is_called_in_its_tables_what_it_is_called_elsewhere(
+    evaluate_rows: Callable[..., Path],
+) -> None:
+    run = evaluate_rows([{"id": "1", "positive": "cat", "negative": "dog"}])
+    (table,) = (run / "tables").glob("tests.md")
+    assert table.read_text().startswith("**oracle/random: accuracy in %")

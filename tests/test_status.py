@@ -278,6 +278,25 @@ def test_a_sweep_is_a_table_with_what_to_do(
     assert run.path == Path(stopped["run"])
 
 
+def test_a_sweep_that_was_stopped_before_its_report_says_so(
+    sweep: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "study"
+    shutil.copytree(sweep, folder)
+    shutil.rmtree(folder / "jobs")
+    (constant,) = folder.rglob("oracle-constant/*")
+    note(constant, "done", samples=1, answered=1)
+    noted = (folder / "multirun.yaml").read_text()
+    (folder / "multirun.yaml").write_text(noted.replace(",oracle/perfect", ""))
+    (folder / "report.html").unlink(missing_ok=True)
+    out = text(folder, capsys=capsys)
+    assert "2 of 2 jobs have begun" in out
+    assert "tables, figures and report are not written" in out
+    assert "vbench -m model=oracle/random,oracle/constant" in out
+    (folder / "report.html").touch()
+    assert "vbench -m" not in text(folder, capsys=capsys)
+
+
 def test_a_sweep_goes_on_with_its_launcher(sweep: Path, tmp_path: Path) -> None:
     """The folder of a sweep that joblib ran names joblib again."""
     noted = (sweep / "multirun.yaml").read_text()

@@ -75,7 +75,6 @@ def run_parts(
     """
     from vbench.loop.predict import make_trainer
     from vbench.results.answers import Tally
-    from vbench.results.samples import write_samples
     from vbench.results.store import RunFolder, open_run
 
     query = Query.of(parts, config)
@@ -89,7 +88,7 @@ def run_parts(
     mirror: Mirror = _opened(parts.logger, config) if live else NoMirror()
     with _failure_told(folder, mirror):
         if first:
-            write_samples(folder.path, query.samples, query.plan.keys, query.plan.contents())
+            _write_samples(folder, query)
         if trainer is not None:
             _answer(_job(parts, config, query, trainer, share), tally, mirror, parts.metric.outcome)
         complete = first and _complete(tally, config)
@@ -99,6 +98,18 @@ def run_parts(
     with _failure_told(folder, mirror):
         _finish(parts, tally, mirror, config)
     return load_run(folder.path)
+
+
+def _write_samples(folder: RunFolder, query: Query) -> None:
+    from vbench.results.samples import write_samples
+
+    plan = query.plan
+    changed = write_samples(folder.path, query.samples, plan.keys, plan.contents())
+    if changed:  # files of a dataset are no settings, so the folder is the same
+        sys.stderr.write(
+            f"vbench: {changed} samples are not what this folder asked before: the dataset has "
+            f"changed; its tables will be of what it is now ({folder.path})\n"
+        )
 
 
 @contextmanager
@@ -207,7 +218,9 @@ def _finish(parts: Parts, tally: Tally, mirror: Mirror, config: DictConfig) -> N
     write_records(path / "records.parquet", records)
     write_environment(tally.folder, _facts(parts, path))
     write_hydra(config, path)
-    shown = RunSummary(run_name(config), found, config.limit, metric_mark(plain(config)))
+    choices = config.command.choices
+    name = str(choices.get("entry") or choices.model)
+    shown = RunSummary(name, found, config.limit, metric_mark(plain(config)))
     for name, table in tables([shown]).items():
         save(table, path / "tables", name)
     write_json(path / "summary.json", found)

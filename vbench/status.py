@@ -208,8 +208,19 @@ def sweep_lines(runs: Sequence[RunStatus], sweeps: Sequence[SweepCommand]) -> li
         begun = len(runs_under(Path(sweep.folder)))
         lines += ["", visible(f"{sweep.folder}: {begun} of {sweep.jobs} jobs have begun")]
         lines += [f"  failed: {visible(words)}" for words in sweep.failed]
-        lines += [f"  {visible(sweep.command)}"] if begun < sweep.jobs or sweep.failed else []
+        unwritten = begun == sweep.jobs and _unwritten(sweep, runs)
+        lines += ["  all are done, but tables, figures and report are not written"] * unwritten
+        if begun < sweep.jobs or sweep.failed or unwritten:
+            lines.append(f"  {visible(sweep.command)}")
     return lines
+
+
+def _unwritten(sweep: SweepCommand, runs: Sequence[RunStatus]) -> bool:
+    """Says whether a sweep was stopped after its last job; the report is what it writes last."""
+    folder = Path(sweep.folder)
+    inside = [run.progress.state for run in runs if folder in run.path.parents]
+    there = (folder / "report.html").is_file()
+    return sweep.jobs > 1 and not there and all(state == "done" for state in inside)
 
 
 def _state(now: Progress) -> str:

@@ -68,7 +68,7 @@ def write_samples(
     asked: Sequence[tuple[Sample, Sequence[Request]]],
     keys: Mapping[Request, Sequence[str]],
     contents: Mapping[str, str],
-) -> None:
+) -> int:
     """Writes samples.parquet atomically.
 
     Args:
@@ -77,12 +77,32 @@ def write_samples(
         keys: The stored rows each request needs.
         contents: Hash of the file's bytes by a clip's key; empty for a model that opens no file.
 
+    Returns:
+        How many of the samples that an earlier start has asked are not asked so any more: they
+        have changed, or are gone.
+
     Raises:
         RunError: The folder cannot be written.
     """
     rows = [_row(sample, requests, keys, contents) for sample, requests in asked]
     table = pa.Table.from_pylist(rows, schema=SAMPLE_SCHEMA)
+    changed = _changed(folder, table)
     write_atomically(folder / "samples.parquet", lambda aside: pq.write_table(table, aside))
+    return changed
+
+
+def _changed(folder: Path, now: pa.Table) -> int:
+    """Counts the samples of an earlier start that a table does not hold."""
+    names = ["kind", "question", "texts", "target"]
+    try:
+        before = read_samples(folder, ("test", "sample_id", *names))
+    except RunError:
+        return 0
+    now = now.select(before.column_names)
+    if before.equals(now):
+        return 0
+    there = {(row["test"], row["sample_id"]): row for row in now.to_pylist()}
+    return sum(there.get((row["test"], row["sample_id"])) != row for row in before.to_pylist())
 
 
 def _row(

@@ -3,6 +3,7 @@
 const ROW = 78;
 const SPARE = 6;
 const THUMB = [64, 48];
+const MARKS = 8;
 const list = document.getElementById("list");
 const spacer = make("div", "");
 let shown = [];
@@ -71,8 +72,14 @@ function picture(address) {
 
 function marksOf(n) {
   if (!RUNS.length) return null;
-  const marks = RUNS.slice(0, 8).map((_, k) => mark(outcomeOf(k, n)));
-  return make("div", `marks m${RUNS.length}`, marks);
+  const most = RUNS.length > MARKS ? MARKS - 1 : RUNS.length;
+  const marks = RUNS.slice(0, most).map((_, k) => mark(outcomeOf(k, n)));
+  if (most < RUNS.length) {
+    const more = make("i", "o more", `+${RUNS.length - most}`);
+    more.title = `${RUNS.length - most} more runs: open the sample`;
+    marks.push(more);
+  }
+  return make("div", `marks m${Math.min(RUNS.length, MARKS)}`, marks);
 }
 
 function mark(outcome) {
