@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -223,7 +224,7 @@ def test_identity_names_every_setting_that_changes_an_embedding(
     )
 
 
-def test_image_processor_must_fit_the_vision_tower(edit: Edit) -> None:
+def test_image_processor_must_fit_the_vision_tower(edit: Callable[..., Path]) -> None:
     folder = edit("preprocessor_config.json", lambda c: c.update(crop_size=24, size=24))
     with pytest.raises(ModelError, match="makes 24x24 pixels, the model takes 32x32"):
         DualEncoder(str(folder))
