@@ -6,7 +6,8 @@ Images carry no times. Two kinds of folder are understood:
   chosen by round(m * fps) at m = 0.25, 0.75, 1.25, … s (`vbench.frames.rules`, velociti20).
   Images whose numbers fit that rule at any whole frame rate are such a sample: the i-th is shown
   at 0.25 + i/2 s, two a second, so that IVAT's first four seconds are its first eight.
-- Any other folder needs `frames_fps`: its i-th image is shown at i / frames_fps s.
+- Any other folder needs `frames_fps`, which only a caller in Python can state: its i-th image is
+  shown at i / frames_fps s.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class FrameFolder(Source):
                 "the times of a folder's frames are not known",
                 where=path,
                 why="its names do not follow VELOCITI's frame_NNN rule",
-                mend="say how many of its frames make a second (frames_fps)",
+                mend="make a video file of them, at the rate they were taken at, and name that",
             )
         offset = VELOCITI_OFFSETS[0] if frames_fps is None else 0.0
         fps = frames_fps or float(len(VELOCITI_OFFSETS))

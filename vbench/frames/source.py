@@ -103,7 +103,7 @@ def open_source(path: str, frames_fps: float | None = None, planned: bool = True
     Args:
         path: The file or folder.
         frames_fps: For a folder: how many of its frames make a second; None where their names say
-            so (see `vbench.frames.images`).
+            so (see `vbench.frames.images`). No setting of a run reaches it.
         planned: For a video file: see `vbench.frames.video.VideoFile`.
 
     Raises:
