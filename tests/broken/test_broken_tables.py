@@ -37,6 +37,9 @@ TABLES: dict[str, tuple[str | bytes, str]] = {
     "ragged.csv": ("key,video,positive\nk,good_0.mp4\n", "2 cells, but 3 columns"),
     "open_quote.csv": ('key,video\nk,"good_0.mp4\n', "malformed"),
     "other_names.csv": ("id,clip,right,wrong\nk,a,b,c\n", "there is no column"),
+    "semicolons.csv": ("id;video;positive\nk;good_0.mp4;a, b\n", "separated by ';'"),
+    "quoted_semicolons.csv": ('"id";"video"\n"k";"good_0.mp4"\n', "separated by ';'"),
+    "semicolons.tsv": ("id;video\nk;good_0.mp4\n", "separated by ';'"),
     "garbage.parquet": (random.Random(3).randbytes(500), "no Parquet file"),
     "table.xlsx": (b"PK\3\4", "none of the formats"),
 }

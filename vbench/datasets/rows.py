@@ -19,6 +19,8 @@ Row = Mapping[str, Any]
 
 SHOWN_PROBLEMS = 5
 
+_TAB = "\t"
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -143,6 +145,8 @@ def raise_problems(origin: str, problems: Sequence[str], mend: str = "") -> None
 def _read_delimited(delimiter: str) -> Callable[[Path], Rows]:
     def read(file: Path) -> Rows:
         with file.open(encoding="utf-8-sig", newline="") as lines:
+            _check_delimiter(file, lines.readline(), delimiter)
+            lines.seek(0)
             cells = csv.reader(lines, delimiter=delimiter, strict=True)
             try:
                 return _rows_of_cells(file, cells)
@@ -155,6 +159,17 @@ def _read_delimited(delimiter: str) -> Callable[[Path], Rows]:
                 ) from error
 
     return read
+
+
+def _check_delimiter(file: Path, header: str, delimiter: str) -> None:
+    # where a comma is the decimal sign, spreadsheets write semicolons
+    if delimiter not in header and ";" in header:
+        raise DataError(
+            f"the columns of '{file.name}' seem to be separated by ';'",
+            where=f"{file}, line 1",
+            why=f"{file.suffix.lower()} has {'tabs' if delimiter == _TAB else 'commas'} there",
+            mend="save it with commas as .csv, or with tabs as .tsv",
+        )
 
 
 def _rows_of_cells(file: Path, cells: Iterator[list[str]]) -> Rows:
@@ -215,7 +230,7 @@ def _read_parquet(file: Path) -> Rows:
 
 _READERS: Mapping[str, Callable[[Path], Rows]] = {
     ".csv": _read_delimited(","),
-    ".tsv": _read_delimited("\t"),
+    ".tsv": _read_delimited(_TAB),
     ".jsonl": _read_json_lines,
     ".ndjson": _read_json_lines,
     ".parquet": _read_parquet,
