@@ -114,6 +114,23 @@ def test_fresh_discards_the_old_run_but_nothing_else(tmp_path: Path) -> None:
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+def test_fresh_discards_what_a_killed_process_was_writing(tmp_path: Path) -> None:
+    def die(aside: Path) -> None:
+        aside.write_text("half")
+        raise KeyboardInterrupt  # like a kill, it leaves the file
+
+    open_run(tmp_path, {"a": 1}, same)
+    for name in ("status.json", "predictions/1.parquet", "tables/tests.csv"):
+        with pytest.raises(KeyboardInterrupt):
+            write_atomically(tmp_path / name, die)
+    (tmp_path / ".notes.txt.7.0123abcd.tmp").write_text("mine")
+    assert len(list(tmp_path.rglob(".*.tmp"))) == 4
+    open_run(tmp_path, {"a": 1}, same)  # another process may be writing
+    assert len(list(tmp_path.rglob(".*.tmp"))) == 4
+    open_run(tmp_path, {"a": 1}, same, fresh=True)
+    assert [file.name for file in tmp_path.rglob(".*.tmp")] == [".notes.txt.7.0123abcd.tmp"]
+
+
 def test_foreign_files_are_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
     with pytest.raises(RunError, match="not a vbench run"):

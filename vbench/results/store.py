@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import time
 import uuid
@@ -32,8 +33,37 @@ from vbench.results.process import this_process
 from vbench.results.shards import read_made, read_shard, to_table
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
+def cannot_write(path: Path, error: OSError) -> RunError:
+    """Returns the error of a full disk, or of one that may not be written to."""
+    return RunError(
+        "cannot write to the run folder",
+        where=str(path),
+        why=str(error),
+        mend="free space or permissions, then type the same command again: it resumes",
+    )
+
+
+def cannot_write_out(path: Path, error: OSError) -> RunError:
+    """Returns the error of a file that no run needs, in a folder that the command names."""
+    return RunError(
+        f"cannot write to the folder '{path.parent}'",
+        where=str(path),
+        why=str(error),
+        mend="name another folder, or free space or permissions there",
+    )
+
+
+def write_atomically(
+    path: Path,
+    write: Callable[[Path], object],
+    refused: Callable[[Path, OSError], RunError] = cannot_write,
+) -> None:
     """Calls `write` with a temporary path beside `path`, then renames it into place.
+
+    Args:
+        path: The file.
+        write: Writes it, at the path it is given.
+        refused: Makes the error.
 
     Raises:
         RunError: The disk is full or the folder cannot be written.
@@ -48,17 +78,7 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     except OSError as error:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
-        raise cannot_write(path, error) from error
-
-
-def cannot_write(path: Path, error: OSError) -> RunError:
-    """Returns the error of a full disk, or of one that may not be written to."""
-    return RunError(
-        "cannot write to the run folder",
-        where=str(path),
-        why=str(error),
-        mend="free space or permissions, then type the same command again: it resumes",
-    )
+        raise refused(path, error) from error
 
 
 def write_json(path: Path, value: object) -> None:
@@ -198,6 +218,8 @@ def open_run(
             where=str(path),
             mend="choose an empty or new folder; vbench never overwrites what it did not write",
         )
+    if fresh:
+        _discard_unfinished(path)
     text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
     write_atomically(known_file, lambda aside: aside.write_text(text, encoding="utf-8"))
     return RunFolder(path)
@@ -263,3 +285,11 @@ def _discard(path: Path) -> None:
             shutil.rmtree(entry)
         else:
             entry.unlink(missing_ok=True)
+
+
+def _discard_unfinished(path: Path) -> None:
+    """Removes what `write_atomically` has left in a run folder where its process was killed."""
+    for file in path.glob(".*.tmp"):
+        name = re.fullmatch(r"\.(.+)\.\d+\.[0-9a-f]{8}\.tmp", file.name)
+        if name and name[1] in _OURS:
+            file.unlink(missing_ok=True)
