@@ -16,6 +16,7 @@ from PIL import Image
 from vbench.cli import main
 from vbench.errors import RunError
 from vbench.report import report_runs
+from vbench.results.progress import progress
 
 Evaluate = Callable[..., Path]
 
@@ -188,6 +189,13 @@ def test_a_sweep_is_reported_while_it_goes_on(
     with pytest.raises(RunError, match="no finished run") as caught:
         report_runs([str(tmp_path / "sweep" / "b")])
     assert "vbench status" in caught.value.mend
+    total = progress(tmp_path / "sweep" / "b").total
+    assert total
+    assert caught.value.why == f"done, {total} of {total} answers"
+    (tmp_path / "none").mkdir()
+    with pytest.raises(RunError, match="no finished run") as caught:
+        report_runs([str(tmp_path / "none")])
+    assert caught.value.why == f"{tmp_path / 'none'} holds no run"
 
 
 def test_a_file_that_has_changed_gives_no_picture(

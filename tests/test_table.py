@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from pathlib import Path
 
 import pytest
 
@@ -48,6 +49,18 @@ def test_the_papers_table_around_our_rows(
     text = capsys.readouterr().out
     assert text.count("gap to simulated") == 2
     assert "gap to humans" not in text
+
+
+def test_a_folder_that_cannot_be_written_is_named_as_what_it_is(
+    sweep: tuple[list[str], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("")
+    folder = tmp_path / "taken" / "out"
+    assert main(["table", *sweep[0], "--out", str(folder)]) == 1
+    said = capsys.readouterr().err
+    assert f"cannot write to the folder '{folder}'" in said
+    assert "name another folder" in said
+    assert "resumes" not in said
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,10 @@ from vbench.frames.source import open_source
 from vbench.loop.filming import Shot, film, unfilmed
 from vbench.records import Clip
 from vbench.results.contest import Rows
-from vbench.results.folders import existing
+from vbench.results.folders import existing, runs_under
 from vbench.results.graded import graded_rows
+from vbench.results.jobs import read_jobs
+from vbench.results.progress import progress
 from vbench.results.report.browser import Details, blocks
 from vbench.results.report.page import page_file, write_page
 from vbench.results.report.prompts import Prompts
@@ -64,7 +66,7 @@ def report_runs(
         raise RunError(
             "there is no finished run to report",
             where=", ".join(map(str, asked)),
-            why="; ".join(left)[:400],
+            why="; ".join(_how_far(asked))[:400],
             mend="`vbench status` says how far runs are and how to go on",
         )
     runs = read_runs(folders)
@@ -83,6 +85,21 @@ def report_runs(
     remarks += [f"runs are not compared: {reason}"] if reason else []
     write_page(page, _about(runs, rows, remarks), told)
     return page
+
+
+def _how_far(asked: Sequence[Path]) -> list[str]:
+    """Returns how far the runs are of which none is finished, and how many are to come."""
+    told = []
+    for folder in asked:
+        for run in runs_under(folder):
+            now = progress(run)
+            place = "" if run == folder else f"{run}: "
+            told.append(f"{place}{now.state}, {now.done} of {now.total or '?'} answers")
+        if jobs := read_jobs(folder):
+            told.append(f"the sweep has {len(jobs)} jobs")
+        elif not runs_under(folder):
+            told.append(f"{folder} holds no run")
+    return told
 
 
 def _common(folders: Sequence[Path]) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 from vbench.results.naming import run_names
 from vbench.results.run import load_run
 from vbench.results.sheets import page
-from vbench.results.store import write_atomically
+from vbench.results.store import cannot_write_out, write_atomically
 
 
 def write_sheet(paths: Sequence[str], names: Sequence[str], out: str) -> Path:
@@ -29,5 +29,6 @@ def write_sheet(paths: Sequence[str], names: Sequence[str], out: str) -> Path:
     """
     runs = [load_run(path) for path in paths]
     text = page(list(zip(run_names(runs), runs, strict=True)), names)
-    write_atomically(Path(out), partial(Path.write_text, data=text, encoding="utf-8"))
+    fill = partial(Path.write_text, data=text, encoding="utf-8")
+    write_atomically(Path(out), fill, cannot_write_out)
     return Path(out)

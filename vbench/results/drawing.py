@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vbench.results.store import write_atomically
+from vbench.results.store import cannot_write_out, write_atomically
 from vbench.results.tables import Table, save, to_html
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ def save_drawing(drawing: Drawing, folder: Path, name: str) -> list[Path]:
     Raises:
         RunError: The folder cannot be written.
     """
-    save(drawing.table, folder, name)
+    save(drawing.table, folder, name, cannot_write_out)
     page = partial(Path.write_text, data=to_html(drawing.table), encoding="utf-8")
-    write_atomically(folder / f"{name}.html", page)
+    write_atomically(folder / f"{name}.html", page, cannot_write_out)
     endings = ["md", "tex", "csv", "html"]
     if drawing.draw is not None:
         endings += _save_pictures(drawing, folder, name)
@@ -71,5 +71,5 @@ def _save_pictures(drawing: Drawing, folder: Path, name: str) -> list[str]:
             drawing.draw(figure)
         for ending, metadata in (("png", {}), ("svg", {"Date": None})):
             write = partial(figure.savefig, format=ending, dpi=150, metadata=metadata)
-            write_atomically(folder / f"{name}.{ending}", write)
+            write_atomically(folder / f"{name}.{ending}", write, cannot_write_out)
     return ["png", "svg"]

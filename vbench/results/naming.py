@@ -42,7 +42,7 @@ def _told(run: Run, choices: Mapping[str, Any]) -> dict[str, str]:
         if choices.get(group)
     }
     keys = {
-        key: str(value)
+        key: "null" if value is None else str(value)  # the word of the command line
         for key, value in identity(run.config).items()
         if key not in _SAID and not key.endswith("._target_")
     }

@@ -11,7 +11,7 @@ import html
 import io
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -22,7 +22,8 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from vbench.results.store import write_atomically
+from vbench.errors import RunError
+from vbench.results.store import cannot_write, write_atomically
 
 
 @dataclass(frozen=True)
@@ -209,15 +210,26 @@ FORMATS = {"md": to_markdown, "tex": to_latex, "csv": to_csv}
 """Writers of files, by file ending."""
 
 
-def save(table: Table, folder: Path, name: str) -> None:
+def save(
+    table: Table,
+    folder: Path,
+    name: str,
+    refused: Callable[[Path, OSError], RunError] = cannot_write,
+) -> None:
     """Writes `<name>.md`, `<name>.tex` and `<name>.csv`, each atomically.
+
+    Args:
+        table: The table.
+        folder: Where to.
+        name: Of the files, without ending.
+        refused: Makes the error; see `write_atomically`.
 
     Raises:
         RunError: The folder cannot be written.
     """
     for ending, write in FORMATS.items():
         fill = partial(Path.write_text, data=write(table), encoding="utf-8")
-        write_atomically(folder / f"{name}.{ending}", fill)
+        write_atomically(folder / f"{name}.{ending}", fill, refused)
 
 
 _STYLE = ("", "bold blue", "underline green")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vbench import __version__
-from vbench.results.store import write_atomically
+from vbench.results.store import cannot_write_out, write_atomically
 from vbench.results.text import visible
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def write_page(
         RunError: The disk is full or the folder cannot be written.
     """
     text = render(context, blocks)
-    write_atomically(path, partial(Path.write_text, data=text, encoding="utf-8"))
+    fill = partial(Path.write_text, data=text, encoding="utf-8")
+    write_atomically(path, fill, cannot_write_out)
 
 
 def render(context: Mapping[str, Any], blocks: Iterable[tuple[str, object]]) -> str:
