@@ -5,6 +5,7 @@ STAMP := .venv/installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --progress-bar off -c constraints.txt
 DEMO := outputs/demo
 LABEL_STUDIO := .venv-label-studio/bin/label-studio
+RAY := .venv-ray/bin/ray
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow check bench
@@ -37,11 +38,21 @@ test-slow: $(STAMP) ## Run the tests that take minutes each
 	@$(MAKE) --no-print-directory $(LABEL_STUDIO) || \
 		echo "no Label Studio: its test will be skipped"
 	VBENCH_LABEL_STUDIO=$(LABEL_STUDIO) $(BIN)/pytest -m slow $(ARGS)
+	@$(MAKE) --no-print-directory $(RAY) || echo "no Ray: its test was skipped"
+	@test ! -x $(RAY) || .venv-ray/bin/python -m pytest -m slow tests/test_sweep.py -k ray
 
 # The annotation server of the slow suite: it pins so much that it gets an environment of its own.
 $(LABEL_STUDIO):
 	$(PYTHON) -m venv .venv-label-studio
 	.venv-label-studio/bin/python -m pip --disable-pip-version-check install -q --progress-bar off label-studio==1.23.2
+
+# Ray's launcher pins an old cloudpickle: it gets one of its own, over the packages of .venv.
+$(RAY):
+	$(PYTHON) -m venv .venv-ray
+	$(BIN)/python -c "import site; print('import site; site.addsitedir(%r)' % site.getsitepackages()[0])" \
+		> "$$(.venv-ray/bin/python -c 'import site; print(site.getsitepackages()[0])')/over.pth"
+	.venv-ray/bin/python -m pip --disable-pip-version-check install -q --progress-bar off \
+		hydra-ray-launcher==1.2.2 ray==2.60.0
 
 check: $(STAMP) ## Lint, formatting, types, import floors
 	$(BIN)/ruff check .
