@@ -167,7 +167,7 @@ def _check_delimiter(file: Path, header: str, delimiter: str) -> None:
         raise DataError(
             f"the columns of '{file.name}' seem to be separated by ';'",
             where=f"{file}, line 1",
-            why=f"{file.suffix.lower()} has {'tabs' if delimiter == _TAB else 'commas'} there",
+            why=f"{file.suffix.lower()} means {'tabs' if delimiter == _TAB else 'commas'}",
             mend="save it with commas as .csv, or with tabs as .tsv",
         )
 
