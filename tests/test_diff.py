@@ -254,3 +254,21 @@ def test_only_finished_runs_have_numbers_to_compare(run: Path, other: Path) -> N
         compare(run, other)
     with pytest.raises(RunError, match="no such run folder"):
         compare(run, other.with_name("othr"))
+
+
+def test_damaged_records_are_explained(
+    evaluate_rows: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = evaluate_rows([{"id": "1", "positive": "cat", "negative": "dog"}])
+    broken = tmp_path / "broken"
+    shutil.copytree(run, broken)
+    file = broken / "records.parquet"
+    file.write_bytes(file.read_bytes()[:-9])
+    ways = (["diff", str(run)], ["compare", str(run)], ["report"])
+    for words in ways:
+        assert main([*words, str(broken)]) == 1
+        told = capsys.readouterr().err
+        assert "the run's records cannot be read" in told
+        assert str(file) in told
+    assert main(["show", str(broken), "table/1"]) == 1
+    assert "the run's records cannot be read" in capsys.readouterr().err

@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from vbench.metrics.outcomes import Row
 from vbench.results.axes import AXES, Axis, Place
 from vbench.results.coverage import short
 from vbench.results.naming import run_names
 from vbench.results.paired import Difference, difference, shared
+from vbench.results.rows import read_records
 from vbench.results.run import Run
 from vbench.results.tables import Cell, Column, Line, Table
 from vbench.schema import identity
@@ -192,7 +192,7 @@ def score_change(a: Run, b: Run) -> float | None:
 
 
 def _scores(run: Run) -> dict[tuple[str, str], list[float]]:
-    table = pq.read_table(run.path / "records.parquet", columns=["test", "sample_id", "scores"])
+    table = read_records(run.path, ["test", "sample_id", "scores"])
     return {(row["test"], row["sample_id"]): row["scores"] for row in table.to_pylist()}
 
 

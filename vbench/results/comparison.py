@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from vbench.results.environment import read_environment
 from vbench.results.folders import run_folder
+from vbench.results.rows import read_records
 from vbench.results.run import Run, load_run
 from vbench.results.samples import read_samples
 from vbench.schema import flatten, identity
@@ -107,7 +106,7 @@ class _Side:
         with suppress(KeyError, ValueError, TypeError):  # a model may name itself in JSON
             environment["model"] = json.loads(environment["model"])
         asked = {_name(row): row for row in read_samples(run.path).to_pylist()}
-        became = pq.read_table(run.path / "records.parquet").to_pylist()
+        became = read_records(run.path).to_pylist()
         return cls(run, environment, {_name(row): asked[_name(row)] | row for row in became})
 
 

@@ -14,11 +14,12 @@ from typing import Any, TypeVar, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vbench.errors import RunError, VbenchError
+from vbench.errors import VbenchError
 from vbench.metrics.outcomes import Row
 from vbench.records import Clip, Sample, Score
 from vbench.results.paired import by_name
 from vbench.results.pairing import check_samples
+from vbench.results.rows import unreadable
 from vbench.results.run import Run
 from vbench.schema import instantiate
 
@@ -89,12 +90,7 @@ def read_scores(folder: Path) -> list[Score]:
             for batch in file.iter_batches(_BATCH, columns=names, use_threads=False):
                 scores += _scores({name: _values(batch.column(name)) for name in names})
     except (OSError, pa.ArrowInvalid) as error:
-        raise RunError(
-            "the run's records cannot be read",
-            where=str(folder / "records.parquet"),
-            why=str(error).splitlines()[0],
-            mend="type the run's command again: it writes them at its end",
-        ) from error
+        raise unreadable(folder / "records.parquet", error) from error
     return scores
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from vbench.errors import RunError, did_you_mean
 from vbench.records import Prediction, Reply
 from vbench.results.answers import answer
 from vbench.results.progress import progress
+from vbench.results.rows import read_records
 from vbench.results.samples import read_samples
 from vbench.results.store import RunFolder
 from vbench.results.text import visible
@@ -146,6 +146,5 @@ def _matrix(
 
 def _record(folder: Path, row: Mapping[str, Any]) -> dict[str, Any]:
     own = (pc.field("test") == row["test"]) & (pc.field("sample_id") == row["sample_id"])
-    file = folder / "records.parquet"
-    found: list[dict[str, Any]] = pq.read_table(file, filters=own).to_pylist()
+    found: list[dict[str, Any]] = read_records(folder, filters=own).to_pylist()
     return found[0] if found else {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from vbench.errors import RunError
 from vbench.records import Outcome, Prediction, Score
 from vbench.results.store import write_atomically
 
@@ -78,3 +80,38 @@ def write_records(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     """Writes the records table atomically."""
     table = pa.Table.from_pylist(list(rows), schema=RECORD_SCHEMA)
     write_atomically(path, lambda aside: pq.write_table(table, aside))
+
+
+def read_records(
+    folder: Path, columns: Sequence[str] | None = None, filters: Any = None
+) -> pa.Table:
+    """Reads records.parquet.
+
+    Args:
+        folder: The run folder.
+        columns: Which columns; None: all.
+        filters: Which rows, as `pyarrow.parquet.read_table` takes it; None: all.
+
+    Raises:
+        RunError: There is none, or it is damaged.
+    """
+    file = folder / "records.parquet"
+    try:
+        return pq.read_table(file, columns=columns, filters=filters)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise unreadable(file, error) from error
+
+
+def unreadable(file: Path, error: Exception) -> RunError:
+    """Returns what is raised where records cannot be read.
+
+    Args:
+        file: records.parquet.
+        error: What the reader says.
+    """
+    return RunError(
+        "the run's records cannot be read",
+        where=str(file),
+        why=str(error).splitlines()[0],
+        mend="type the run's command again: it writes them at its end",
+    )

@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec
 from urllib.parse import urlsplit
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from omegaconf import OmegaConf
 
 from vbench.errors import RunError
-from vbench.results.run import Run, load_run
+from vbench.results.rows import read_records
+from vbench.results.run import load_run
 from vbench.schema import config_digest, identity, run_name
 
 COLUMNS = (
@@ -174,7 +173,7 @@ def replay(folder: Path) -> Path:
         RunError: It is no finished run, its records are damaged, or W&B failed.
     """
     run = load_run(folder)
-    records = _records(run)
+    records = read_records(folder).to_pylist()
     config = OmegaConf.create(run.config)
     mirror = _mirror_of(run.config["logger"])
     mirror.start(folder, config_digest(config), run_name(config), identity(run.config))
@@ -189,18 +188,6 @@ def _mirror_of(logger: Mapping[str, Any]) -> WandbMirror:
     if not str(logger.get("_target_", "")).endswith(f".{WandbMirror.__name__}"):
         return WandbMirror()
     return WandbMirror(**{f.name: logger[f.name] for f in fields(WandbMirror) if f.name in logger})
-
-
-def _records(run: Run) -> list[dict[str, Any]]:
-    file = run.path / "records.parquet"
-    try:
-        found: list[dict[str, Any]] = pq.read_table(file).to_pylist()
-    except (OSError, pa.ArrowInvalid) as error:
-        raise RunError(
-            "the run's records cannot be read", where=str(file), why=str(error).splitlines()[0],
-            mend="type the run's command again: it writes them at its end",
-        ) from error  # fmt: skip
-    return found
 
 
 def _public(value: object) -> object:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from vbench.errors import RunError
+from vbench.results.rows import read_records
 
 _BATCH = 16_384
 """Rows that are Python objects at once."""
@@ -26,16 +25,7 @@ class Records:
     """
 
     def __init__(self, folder: Path) -> None:
-        file = folder / "records.parquet"
-        try:
-            self._table = pq.read_table(file)
-        except (OSError, ValueError) as error:  # Arrow's errors are ValueErrors
-            raise RunError(
-                "the records of a run cannot be read",
-                where=str(file),
-                why=str(error).splitlines()[0],
-                mend="type the run's command again: it writes them from the stored answers",
-            ) from error
+        self._table = read_records(folder)
 
     def rows(self, *names: str) -> Iterator[dict[str, Any]]:
         """Yields all rows with these fields only.
