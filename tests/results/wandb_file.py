@@ -37,6 +37,8 @@ def _records(data: bytes) -> Iterator[Any]:
             continue
         _, length, kind = struct.unpack("<IHB", data[at : at + _HEADER])
         at += _HEADER
+        if at + length > len(data):
+            return  # still being written
         parts += data[at : at + length]
         at += length
         if kind in (_FULL, _LAST):
