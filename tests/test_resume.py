@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -307,6 +309,46 @@ def test_killing_a_rank_never_hangs_the_rest(
     assert_gone(run_dir)
     check_intact(run_dir)
     assert real(two(toy_set, run_dir)) == 0
+    check_same(run_dir, whole)
+
+
+def at_once(words: list[str], first_later_by: float) -> list[tuple[int, str]]:
+    """Starts two ranks as torchrun and Slurm do; gives exit code and words of each, first first."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    started = []
+    for rank in ("1", "0"):
+        ranks = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+        ranks |= {"GROUP_RANK": "0", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        ranks |= {"TORCHELASTIC_RUN_ID": "none"}
+        command = [sys.executable, "-m", "vbench", "evaluate", *words]
+        started.append(subprocess.Popen(command, env=os.environ | ranks, stderr=-1, text=True))
+        time.sleep(first_later_by if rank == "1" else 0)
+    said = [process.communicate(timeout=200)[1] for process in reversed(started)]
+    return [(p.returncode, text) for p, text in zip(reversed(started), said, strict=True)]
+
+
+@pytest.mark.slow
+def test_ranks_that_start_at_once_wait_until_the_first_has_opened_the_folder(
+    toy_set: Path, forked: Command, whole: Path, tmp_path: Path
+) -> None:
+    run_dir = tmp_path / "run"
+    command = two(toy_set, run_dir, "loader.cache=true", f"paths.cache={tmp_path / 'cache'}")
+    assert real(command) == 0  # all that the second rank wants is in the cache from now on
+    shutil.move(run_dir, tmp_path / "known")
+    for fresh in ("fresh=false", "fresh=true"):
+        assert [code for code, _ in at_once([*command, fresh], 4)] == [0, 0]
+        check_same(run_dir, whole)
+    files = sorted(run_dir.glob("predictions/*"))
+    again = at_once(command, 0)
+    assert [code for code, _ in again] == [0, 0]
+    assert "predict" not in again[0][1]  # nothing is left, so no rank loads the model
+    assert sorted(run_dir.glob("predictions/*")) == files
+    (first, said), (second, heard) = at_once([*command, "sampler=nested"], 0)
+    assert (first, second) == (1, 1)
+    assert "run_dir holds a run with other settings" in said
+    assert "another process of the run has failed" in heard
     check_same(run_dir, whole)
 
 

@@ -212,15 +212,19 @@ def test_a_job_that_a_launcher_lost_is_said_so(
     assert "not finished, and left out" in (folder / "report.html").read_text()
 
 
+def typed(command: list[str], place: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command that starts others, none of which may wait forever."""
+    return subprocess.run(
+        command, cwd=place, timeout=300, capture_output=True, text=True, check=False
+    )
+
+
 def other_processes(place: Path, launcher: str, *more: str) -> Path:
     """Runs a sweep as a user would; one job of it fails."""
     words = ["-m", "model=oracle/random,oracle/perfect,oracle/constant", "logger=none",
              "sampler=nested", "sampler.num_frames=1,4"]  # fmt: skip
     command = [sys.executable, "-m", "vbench", *words, *rows(place), "sweep=study"]
-    done = subprocess.run(
-        [*command, f"hydra/launcher={launcher}", *more], cwd=place, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = typed([*command, f"hydra/launcher={launcher}", *more], place)
     assert done.returncode == 1, done.stderr
     assert "4 of 6 jobs done" in done.stderr
     return place / "outputs" / "sweeps" / "study"
@@ -267,7 +271,7 @@ def test_a_job_on_two_devices_in_another_process(
         "sampler=nested", "sampler.num_frames=1,2", "trainer.devices=2", "sweep=two",
         "hydra/launcher=joblib", "hydra.launcher.n_jobs=1",
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = typed(command, tmp_path)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "outputs" / "sweeps" / "two"
     assert [note.code for note in read_jobs(folder)] == [0, 0]
@@ -294,8 +298,9 @@ echo "Submitted batch job 4200"
 while [[ "$1" == --* ]]; do
   if [[ "$1" == *=* || "$1" == --unbuffered ]]; then shift; else shift 2; fi
 done
-for task in $(seq 0 $((SLURM_NTASKS - 1))); do
+for task in $(seq $((SLURM_NTASKS - 1)) -1 0); do
   SLURM_PROCID=$task SLURM_LOCALID=$task SLURM_NODEID=0 "$@" &
+  sleep 4
 done
 wait
 """,
@@ -323,7 +328,7 @@ def test_slurm_as_far_as_one_machine_can_play_it(
         "sampler=nested", "sampler.num_frames=1,2", "trainer.devices=2", "sweep=cluster",
         "hydra/launcher=slurm", "hydra.launcher.gpus_per_node=null",
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = typed(command, tmp_path)
     assert done.returncode == 0, done.stderr + (programs / "log").read_text()
     submitted = (programs / "submitted.sh").read_text().splitlines()
     assert "#SBATCH --ntasks-per-node=2" in submitted

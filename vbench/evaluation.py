@@ -73,7 +73,7 @@ def run_parts(
         ask: False: what is not answered stays so; the model is left alone.
         share: What other jobs of the same sweep want; None: it is alone.
     """
-    from vbench.loop.predict import make_trainer
+    from vbench.loop.predict import led, make_trainer
     from vbench.results.answers import Tally
     from vbench.results.store import RunFolder, open_run
 
@@ -81,15 +81,20 @@ def run_parts(
     trainer = make_trainer(parts.trainer) if ask else None
     first = trainer is None or trainer.is_global_zero
     folder = RunFolder(run_path(config), (config.shard, config.shards))
-    if first:
-        open_run(folder.path, plain(config), identity, fresh=config.fresh)
     tally = Tally(folder, query.samples, query.plan.keys, parts.scorer, parts.sampler)
+
+    def open_folder() -> bool:
+        open_run(folder.path, plain(config), identity, fresh=config.fresh)
+        with _failure_told(folder, NoMirror()):
+            _write_samples(folder, query)
+            tally.read()
+        return not query.plan.all_keys() <= tally.done()
+
+    left = open_folder() if trainer is None else led(trainer, open_folder)
     live = first and config.shards == 1  # shards have no one process that sees them all
     mirror: Mirror = _opened(parts.logger, config) if live else NoMirror()
     with _failure_told(folder, mirror):
-        if first:
-            _write_samples(folder, query)
-        if trainer is not None:
+        if trainer is not None and left:
             _answer(_job(parts, config, query, trainer, share), tally, mirror, parts.metric.outcome)
         complete = first and _complete(tally, config)
     if not complete:

@@ -6,7 +6,7 @@ import logging
 import signal
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -108,6 +108,63 @@ def exact_float32(precision: str) -> Iterator[None]:
         torch.set_float32_matmul_precision(before[1])
 
 
+def led(trainer: lightning.Trainer, act: Callable[[], bool]) -> bool:
+    """Lets rank 0 act before any other rank goes on, and tells all of them what came of it.
+
+    Where Lightning starts the other ranks it does so later, in `predict`, and only if there is
+    something to predict. A cluster (Slurm, torchrun, …) starts all of them at once.
+
+    Args:
+        trainer: From `make_trainer`.
+        act: What rank 0 does; says whether something is left to predict.
+
+    Returns:
+        What `act` returns on rank 0.
+
+    Raises:
+        RunError: The ranks do not find each other; or, on all but the first, `act` has failed.
+    """
+    if not _started_at_once(trainer):
+        return act() if trainer.is_global_zero else True
+    try:
+        trainer.strategy.setup_environment()
+    except RuntimeError as error:
+        raise RunError(
+            "the processes of the run do not find each other",
+            where=f"seen by rank {trainer.global_rank} of {trainer.world_size}",
+            why=" ".join(str(error).split())[:400],
+            mend="start devices x num_nodes of them, on machines that reach the first",
+        ) from error
+    left: bool | None = None
+    try:
+        left = act() if trainer.is_global_zero else None
+    finally:
+        try:
+            left = trainer.strategy.broadcast(left)
+        except RuntimeError as error:
+            raise _another_failed(trainer) from error
+    if left is None:
+        raise _another_failed(trainer)
+    return left
+
+
+def _started_at_once(trainer: lightning.Trainer) -> bool:
+    """Says whether something else than Lightning has started all ranks of a run."""
+    from lightning.fabric.plugins.environments import LightningEnvironment
+
+    own = getattr(trainer.strategy, "cluster_environment", None)
+    return trainer.world_size > 1 and not isinstance(own, LightningEnvironment)
+
+
+def _another_failed(trainer: lightning.Trainer) -> RunError:
+    return RunError(
+        "another process of the run has failed",
+        where=f"seen by rank {trainer.global_rank} of {trainer.world_size}",
+        why="it left before its share was done",
+        mend="see what it says itself, then type the same command again: it resumes",
+    )
+
+
 class Predictor(lightning.LightningModule):
     """A model in the loop's clothes.
 
@@ -185,12 +242,7 @@ def predict(
         trainer.strategy.barrier("all ranks have written their shards")
     except RuntimeError as error:
         _kill_launched(trainer)
-        raise RunError(
-            "another process of the run has failed",
-            where=f"seen by rank {trainer.global_rank} of {trainer.world_size}",
-            why="it left before its share was done",
-            mend="see what it says itself, then type the same command again: it resumes",
-        ) from error
+        raise _another_failed(trainer) from error
 
 
 def _kill_launched(trainer: lightning.Trainer) -> None:
