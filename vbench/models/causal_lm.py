@@ -240,7 +240,7 @@ class CausalLanguageModel:
         return [
             replace(
                 one.reply,
-                text=self._tokenizer.decode(written.tokens, skip_special_tokens=True),
+                text=ends.texts.read(written.tokens),
                 reply_tokens=len(written.tokens),
                 finish_reason="stop" if written.stopped else "length",
             )

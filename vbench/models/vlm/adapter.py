@@ -242,12 +242,12 @@ class HfVideoLanguageModel:
     def _write(self, ready: Sequence[_Ready]) -> dict[tuple[int, int], Reply]:
         inputs = {id(one.view): self._inputs(one.view) for one in ready}
         asked = [Asked(one.prompt, inputs[id(one.view)]) for one in ready]
-        ends = end_tokens(self._model, self._tokenizer)
+        ends = end_tokens(self._model, self._tokenizer, self._clips.processor)
         written = write(self._model, asked, self._generation, ends, self._batch_size)
         return {
             one.place: replace(
                 one.reply,
-                text=self._tokenizer.decode(found.tokens, skip_special_tokens=True),
+                text=ends.texts.read(found.tokens),
                 reply_tokens=len(found.tokens),
                 finish_reason="stop" if found.stopped else "length",
             )

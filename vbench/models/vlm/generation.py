@@ -21,6 +21,7 @@ from vbench.models.vlm.batch import alike, left_padded
 from vbench.models.vlm.choice import choose
 from vbench.models.vlm.forward import Forward
 from vbench.models.vlm.packing import Tokens
+from vbench.models.vlm.stops import Stops
 from vbench.models.vlm.ways import shared_length
 
 Inputs = Mapping[str, Any]
@@ -100,6 +101,8 @@ class Ends:
     """Any of them ends a reply."""
     pad: int
     """Fills short rows; masked, so that any will do."""
+    texts: Stops
+    """Texts that end a reply too, and the words of one."""
 
 
 @dataclass(frozen=True)
@@ -115,15 +118,23 @@ class _Rows:
     """(rows, vocabulary) what comes next."""
 
 
-def end_tokens(model: Any, tokenizer: Any) -> Ends:
-    """Reads which tokens end a reply: the checkpoint's generation config lists all of them."""
+def end_tokens(model: Any, tokenizer: Any, processor: Any = None) -> Ends:
+    """Reads which tokens end a reply: the checkpoint's generation config lists all of them.
+
+    Args:
+        model: The model.
+        tokenizer: Its tokenizer.
+        processor: Its processor, whose `stop_texts` end a reply too.
+    """
     text = model.config.get_text_config(decoder=True)
     stop: set[int] = set()
     for owner in (getattr(model, "generation_config", None), text, tokenizer):
         found = getattr(owner, "eos_token_id", None)
         stop |= set(found if isinstance(found, list | tuple) else [found]) - {None}
     pad = tokenizer.pad_token_id
-    return Ends(frozenset(stop), min(stop, default=0) if pad is None else pad)
+    pad = min(stop, default=0) if pad is None else pad
+    texts = Stops(tokenizer, getattr(processor, "stop_texts", ()))
+    return Ends(frozenset(stop), pad, texts)
 
 
 def write(
@@ -239,6 +250,7 @@ def _continued(forward: Forward, rows: _Rows, how: Generation, ends: Ends) -> li
             if not stopped[row]:
                 written[row].append(token)
                 chosen[row] = token
+                stopped[row] = ends.texts.reached(written[row])
         if all(stopped) or step == how.max_new_tokens - 1:
             break
         ids = torch.tensor(chosen, device=forward.device)[:, None]
