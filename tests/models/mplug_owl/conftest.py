@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,20 @@ from typing import Any
 import pytest
 import torch
 
-State = dict[str, torch.Tensor]
+from ..assembled_files import (
+    SPECIALS,
+    Llama,
+    State,
+    linear,
+    norm,
+    random_tensors,
+    write_bins,
+    write_sentences,
+)
 
 QUERIES, WIDTH, WORDS, LAYERS = 4, 16, 32, 2
 SIDE, PATCH = 16, 4
-TEXT_LAYERS, RANK = 2, 3
+RANK = 3
 TOKENS = (SIDE // PATCH) ** 2 + 1
 GATED = 256
 """Two thirds of 24, rounded up to a multiple of 256."""
@@ -38,15 +46,10 @@ PIXELS = {  # of the published checkpoint, in the format of 2023
     "resample": 3,
     "size": 224,
 }
-SPECIALS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
 
 
-def linear(name: str, out: int, inside: int) -> dict[str, tuple[int, ...]]:
-    return {f"{name}.weight": (out, inside), f"{name}.bias": (out,)}
-
-
-def norm(name: str, width: int = WIDTH) -> dict[str, tuple[int, ...]]:
-    return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
+def llama(vocabulary: int) -> Llama:
+    return Llama(vocabulary, WORDS, between=48, heads=4, context=512)
 
 
 def vision_shapes() -> dict[str, tuple[int, ...]]:
@@ -55,12 +58,12 @@ def vision_shapes() -> dict[str, tuple[int, ...]]:
         f"{root}.embeddings.cls_token": (1, 1, WIDTH),
         f"{root}.embeddings.position_embedding": (1, TOKENS, WIDTH),
         f"{root}.embeddings.patch_embed.weight": (WIDTH, 3, PATCH, PATCH),
-        **norm(f"{root}.embeddings.pre_layernorm"),
-        **norm(f"{root}.post_layernorm"),
+        **norm(f"{root}.embeddings.pre_layernorm", WIDTH),
+        **norm(f"{root}.post_layernorm", WIDTH),
     }
     for layer in (f"{root}.encoder.layers.{number}" for number in range(LAYERS)):
         half = WIDTH // 2
-        shapes |= norm(f"{layer}.temporal.ln")
+        shapes |= norm(f"{layer}.temporal.ln", WIDTH)
         shapes[f"{layer}.temporal.down_proj.weight"] = (half, WIDTH, 1, 1, 1)
         shapes[f"{layer}.temporal.down_proj.bias"] = (half,)
         shapes[f"{layer}.temporal.conv.weight"] = (half, 1, 3, 1, 1)
@@ -69,7 +72,9 @@ def vision_shapes() -> dict[str, tuple[int, ...]]:
         shapes[f"{layer}.temporal.up_proj.bias"] = (WIDTH,)
         shapes |= linear(f"{layer}.self_attn.query_key_value", 3 * WIDTH, WIDTH)
         shapes |= linear(f"{layer}.self_attn.dense", WIDTH, WIDTH)
-        shapes |= norm(f"{layer}.input_layernorm") | norm(f"{layer}.post_attention_layernorm")
+        shapes |= norm(f"{layer}.input_layernorm", WIDTH) | norm(
+            f"{layer}.post_attention_layernorm", WIDTH
+        )
         shapes |= linear(f"{layer}.mlp.fc1", 32, WIDTH) | linear(f"{layer}.mlp.fc2", WIDTH, 32)
     return shapes
 
@@ -86,55 +91,23 @@ def abstractor_shapes() -> dict[str, tuple[int, ...]]:
         shapes |= linear(f"{layer}.output.mlp.w1", GATED, WIDTH)
         shapes |= linear(f"{layer}.output.mlp.w2", WIDTH, GATED)
         shapes |= linear(f"{layer}.output.mlp.w3", GATED, WIDTH)
-        shapes |= norm(f"{layer}.output.mlp.ffn_ln", GATED) | norm(f"{layer}.output.norm2")
-        shapes |= norm(f"{layer}.norm1") | norm(f"{layer}.normk")
-    return shapes
-
-
-def text_shapes(vocabulary: int) -> dict[str, tuple[int, ...]]:
-    root = "language_model"
-    shapes: dict[str, tuple[int, ...]] = {
-        f"{root}.model.embed_tokens.weight": (vocabulary, WORDS),
-        f"{root}.model.norm.weight": (WORDS,),
-        f"{root}.lm_head.weight": (vocabulary, WORDS),
-    }
-    for layer in (f"{root}.model.layers.{number}" for number in range(TEXT_LAYERS)):
-        for name in ("q", "k", "v", "o"):
-            shapes[f"{layer}.self_attn.{name}_proj.weight"] = (WORDS, WORDS)
-        shapes[f"{layer}.self_attn.rotary_emb.inv_freq"] = (4,)  # as files of 2023 hold it
-        for name, shape in (("gate", (48, WORDS)), ("up", (48, WORDS)), ("down", (WORDS, 48))):
-            shapes[f"{layer}.mlp.{name}_proj.weight"] = shape
-        for name in ("input_layernorm", "post_attention_layernorm"):
-            shapes[f"{layer}.{name}.weight"] = (WORDS,)
+        shapes |= norm(f"{layer}.output.mlp.ffn_ln", GATED) | norm(f"{layer}.output.norm2", WIDTH)
+        shapes |= norm(f"{layer}.norm1", WIDTH) | norm(f"{layer}.normk", WIDTH)
     return shapes
 
 
 def random_state(vocabulary: int) -> State:
     queries = {"query_tokens": (1, QUERIES, WIDTH), "temporal_query_tokens": (1, QUERIES, WIDTH)}
-    shapes = queries | vision_shapes() | abstractor_shapes() | text_shapes(vocabulary)
-    made = torch.Generator().manual_seed(3)
-    state = {}
-    for name, shape in shapes.items():
-        centre = 1.0 if re.search(r"(norm\w?|ln)\.weight$", name) else 0.0
-        state[name] = centre + 0.3 * torch.randn(shape, generator=made)
-    state["language_model.lm_head.weight"] *= 5  # log-probabilities differ as if trained
-    return state
+    text = llama(vocabulary).shapes("language_model.")
+    for number in range(llama(vocabulary).layers):  # as files of 2023 hold it
+        text[f"language_model.model.layers.{number}.self_attn.rotary_emb.inv_freq"] = (4,)
+    return random_tensors(queries | vision_shapes() | abstractor_shapes() | text, 0.3)
 
 
 def write_tokenizer(folder: Path) -> int:
-    """Trains a SentencePiece model with LLaMA's settings and returns its size."""
-    import sentencepiece
-
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(TEXTS), model_prefix=str(folder / "tokenizer"), vocab_size=460,
-        model_type="bpe", byte_fallback=True, normalization_rule_name="identity",
-        remove_extra_whitespaces=False, hard_vocab_limit=False, minloglevel=2,
-    )  # fmt: skip
-    (folder / "tokenizer.vocab").unlink()
     said = {**SPECIALS, "tokenizer_class": "LlamaTokenizer", "add_bos_token": True}
     (folder / "tokenizer_config.json").write_text(json.dumps(said))
-    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
-    return int(model.get_piece_size())
+    return write_sentences(folder, TEXTS)
 
 
 def config(vocabulary: int) -> dict[str, Any]:
@@ -142,9 +115,7 @@ def config(vocabulary: int) -> dict[str, Any]:
     heads = {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "num_attention_heads": 2}
     vision = {"intermediate_size": 32, "image_size": SIDE, "patch_size": PATCH}
     reader = {"intermediate_size": 24, "encoder_hidden_size": WIDTH}
-    text = {"vocab_size": vocabulary, "hidden_size": WORDS, "intermediate_size": 48}
-    text |= {"num_hidden_layers": TEXT_LAYERS, "num_attention_heads": 4, "pad_token_id": 2}
-    text |= {"max_position_embeddings": 512, "bos_token_id": 1, "eos_token_id": 2}
+    text = {**llama(vocabulary).config(), "pad_token_id": 2}
     return {
         "architectures": ["MplugOwlForConditionalGeneration"],
         "model_type": "mplug-owl",
@@ -159,17 +130,6 @@ def config(vocabulary: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def write_shards(folder: Path, state: State) -> None:
-    names = sorted(state)
-    places = {}
-    for number, part in enumerate((names[::2], names[1::2]), start=1):
-        file = f"pytorch_model-0000{number}-of-00002.bin"
-        torch.save({name: state[name] for name in part}, folder / file)
-        places |= dict.fromkeys(part, file)
-    index = {"metadata": {"total_size": 0}, "weight_map": places}
-    (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
-
-
 @pytest.fixture(scope="session")
 def owl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as MAGAer13/mplug-owl-llama-7b-video is."""
@@ -178,7 +138,7 @@ def owl(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vocabulary = write_tokenizer(folder)
     (folder / "config.json").write_text(json.dumps(config(vocabulary)))
     (folder / "preprocessor_config.json").write_text(json.dumps(PIXELS))
-    write_shards(folder, random_state(vocabulary))
+    write_bins(folder, random_state(vocabulary))
     return folder
 
 
@@ -203,7 +163,7 @@ def resaved(owl: Path, tmp_path: Path, state: State) -> Callable[[Callable[[Stat
         (folder / "tokenizer.model").write_bytes((owl / "tokenizer.model").read_bytes())
         own = dict(state)
         edit(own)
-        write_shards(folder, own)
+        write_bins(folder, own)
         return folder
 
     return write

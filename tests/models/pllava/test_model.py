@@ -17,8 +17,9 @@ from vbench.models.vlm.lora import Adapter
 from vbench.models.vlm.prefix import Scored, score
 from vbench.models.vlm.weights import Loading, load_weights, read_config
 
-State = dict[str, Tensor]
-HEADS, FEATURES, ALPHA, RANK = 2, 2304, 2, 4
+from ..plain_arithmetic import PlainClip, State, close
+
+FEATURES, ALPHA, RANK = 2304, 2, 4
 WRAPPED = "base_model.model."
 
 
@@ -38,46 +39,14 @@ def video(count: int, rows: int = 1) -> Tensor:
     return torch.randn(rows, count, 3, 48, 48, generator=torch.Generator().manual_seed(count))
 
 
-class Plain:
-    """The same in fp64 with loops over frames, heads and cells, read off the published code."""
+class Plain(PlainClip):
+    """The same with loops over frames and cells, read off the published code."""
 
-    def __init__(self, state: State) -> None:
-        self.state = {name: value.double() for name, value in state.items()}
-
-    def linear(self, name: str, x: Tensor) -> Tensor:
-        return x @ self.state[f"{name}.weight"].T + self.state[f"{name}.bias"]
-
-    def norm(self, name: str, x: Tensor) -> Tensor:
-        centred = x - x.mean(-1, keepdim=True)
-        scaled = centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
-        return scaled * self.state[f"{name}.weight"] + self.state[f"{name}.bias"]
+    root = "vision_tower.vision_model"
 
     def patches(self, frame: Tensor) -> Tensor:
         """Takes (3, side, side), returns what all layers but the last make of its patches."""
-        root = "vision_tower.vision_model"
-        kernel = self.state[f"{root}.embeddings.patch_embedding.weight"]
-        cells = frame.unfold(1, 2, 2).unfold(2, 2, 2)  # (3, rows, columns, 2, 2)
-        seen = torch.einsum("kcij,cyxij->yxk", kernel, cells).flatten(0, 1)
-        x = torch.cat([self.state[f"{root}.embeddings.class_embedding"][None], seen])
-        x = x + self.state[f"{root}.embeddings.position_embedding.weight"]
-        x = self.norm(f"{root}.pre_layrnorm", x)
-        for number in range(2):
-            x = self.block(f"{root}.encoder.layers.{number}", x)
-        return x[1:]
-
-    def block(self, name: str, x: Tensor) -> Tensor:
-        inner = self.norm(f"{name}.layer_norm1", x)
-        query, key, value = (
-            self.linear(f"{name}.self_attn.{part}_proj", inner).chunk(HEADS, dim=-1)
-            for part in "qkv"
-        )
-        heads = [
-            (q @ k.T / q.shape[-1] ** 0.5).softmax(-1) @ v
-            for q, k, v in zip(query, key, value, strict=True)
-        ]
-        x = x + self.linear(f"{name}.self_attn.out_proj", torch.cat(heads, dim=-1))
-        inner = self.linear(f"{name}.mlp.fc1", self.norm(f"{name}.layer_norm2", x))
-        return x + self.linear(f"{name}.mlp.fc2", inner * (1.702 * inner).sigmoid())
+        return self.clip(frame, layers=2)[1:]
 
     def features(self, patches: Tensor) -> Tensor:
         """Takes (frames, patches, width), returns (features, words)."""
@@ -92,13 +61,6 @@ class Plain:
             (slice(y, y + 2), slice(x, x + 2)) for y in range(0, 24, 2) for x in range(0, 24, 2)
         ]
         return torch.stack([moment[cell].mean((0, 1)) for moment in moments for cell in cells])
-
-
-def close(found: Tensor, right: Tensor, atol: float) -> None:
-    """Of the largest."""
-    scale = right.abs().max()
-    assert scale > 1
-    torch.testing.assert_close(found.double() / scale, right.double() / scale, rtol=0, atol=atol)
 
 
 def test_features_equal_plain_arithmetic(model: Any, state: State) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tokenizers import Regex, pre_tokenizers
-from transformers import LlamaTokenizer, ProcessorMixin
-from transformers.image_utils import OPENAI_CLIP_MEAN, OPENAI_CLIP_STD, PILImageResampling
+from transformers import LlamaTokenizer
 from transformers.video_processing_utils import BaseVideoProcessor
 
 from vbench.models.mplug_owl.config import MplugOwlConfig
+from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor
 
 VIDEO_TOKEN = "<|video|>"  # noqa: S105 - no secret
 
@@ -35,43 +35,16 @@ questions." }}
 """The README's conversation: a video is a turn of the human's own."""
 
 
-class MplugOwlVideoProcessor(BaseVideoProcessor):
+class MplugOwlVideoProcessor(ClipFrames):
     """Squashes frames to a square, as decord does for the original, and normalises them as CLIP."""
 
-    model_input_names: ClassVar[list[str]] = ["pixel_values_videos"]
-    resample = PILImageResampling.BICUBIC
-    image_mean = OPENAI_CLIP_MEAN
-    image_std = OPENAI_CLIP_STD
     size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
-    do_resize = True
-    do_rescale = True
-    do_normalize = True
-    do_convert_rgb = True
-    do_sample_frames = False
 
 
-class MplugOwlProcessor(ProcessorMixin):
-    """Puts a video's placeholders into a prompt, and its frames beside it.
-
-    Args:
-        video_processor: A `MplugOwlVideoProcessor`.
-        tokenizer: LLaMA's.
-        chat_template: How messages are written.
-        features: How many tokens a video takes.
-    """
+class MplugOwlProcessor(SplicedProcessor):
+    """Puts a video's placeholders into a prompt, and its frames beside it."""
 
     video_token = VIDEO_TOKEN
-
-    def __init__(
-        self,
-        video_processor: Any,
-        tokenizer: Any,
-        chat_template: str | None = CHAT_TEMPLATE,
-        features: int = 65,
-    ) -> None:
-        self.features = features
-        self.video_token_id = tokenizer.convert_tokens_to_ids(VIDEO_TOKEN)
-        super().__init__(video_processor, tokenizer, chat_template=chat_template)
 
     @classmethod
     def from_pretrained(cls, source: str, **options: Any) -> MplugOwlProcessor:
@@ -99,11 +72,7 @@ class MplugOwlProcessor(ProcessorMixin):
             raise ValueError(
                 f"{words} words in the tokenizer, {config.video_token_id} in the model"
             )
-        return cls(frames, piecewise(tokenizer), features=config.num_query_tokens + 1)
-
-    def replace_video_token(self, video_inputs: dict[str, Any], video_idx: int, **_: Any) -> str:
-        """Returns the placeholders of one video: as many for any number of frames."""
-        return self.video_token * self.features
+        return cls(frames, piecewise(tokenizer), CHAT_TEMPLATE, config.num_query_tokens + 1)
 
 
 def piecewise(tokenizer: Any) -> Any:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from tokenizers import normalizers
-from transformers import LlamaTokenizer, ProcessorMixin
-from transformers.image_utils import OPENAI_CLIP_MEAN, OPENAI_CLIP_STD, PILImageResampling
-from transformers.video_processing_utils import BaseVideoProcessor
+from transformers import LlamaTokenizer
+from transformers.image_utils import PILImageResampling
 
 from vbench.models.pllava.config import FEATURES, PllavaConfig
+from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor, spaced_by_segment
 
 VIDEO_TOKEN = "<image>"  # noqa: S105 - no secret
 
@@ -27,7 +26,7 @@ CHAT_TEMPLATE = """\
 system and questions say."""
 
 
-class PllavaVideoProcessor(BaseVideoProcessor):
+class PllavaVideoProcessor(ClipFrames):
     """Makes the shorter edge of frames CLIP's, crops the middle and normalises it as CLIP.
 
     What is left of PLLaVA's way for a video of usual proportions: its evaluations resize frames by
@@ -35,37 +34,17 @@ class PllavaVideoProcessor(BaseVideoProcessor):
     nothing.
     """
 
-    model_input_names: ClassVar[list[str]] = ["pixel_values_videos"]
     resample = PILImageResampling.BILINEAR
-    image_mean = OPENAI_CLIP_MEAN
-    image_std = OPENAI_CLIP_STD
     size: ClassVar[dict[str, int]] = {"shortest_edge": 336}
     crop_size: ClassVar[dict[str, int]] = {"height": 336, "width": 336}
     default_to_square = False
-    do_resize = True
     do_center_crop = True
-    do_rescale = True
-    do_normalize = True
-    do_convert_rgb = True
-    do_sample_frames = False
 
 
-class PllavaProcessor(ProcessorMixin):
-    """Puts a video's placeholders into a prompt, and its frames beside it.
-
-    Args:
-        video_processor: A `PllavaVideoProcessor`.
-        tokenizer: LLaMA's, with LLaVA's mark for an image.
-        chat_template: How messages are written.
-    """
+class PllavaProcessor(SplicedProcessor):
+    """Puts a video's placeholders into a prompt, and its frames beside it."""
 
     video_token = VIDEO_TOKEN
-
-    def __init__(
-        self, video_processor: Any, tokenizer: Any, chat_template: str | None = CHAT_TEMPLATE
-    ) -> None:
-        self.video_token_id = tokenizer.convert_tokens_to_ids(VIDEO_TOKEN)
-        super().__init__(video_processor, tokenizer, chat_template=chat_template)
 
     @classmethod
     def from_pretrained(cls, source: str, **options: Any) -> PllavaProcessor:
@@ -93,21 +72,4 @@ class PllavaProcessor(ProcessorMixin):
             raise ValueError(
                 f"{VIDEO_TOKEN} is {found} in the tokenizer, {config.video_token_id} in the model"
             )
-        return cls(frames, _of_2024(tokenizer))
-
-    def replace_video_token(self, video_inputs: dict[str, Any], video_idx: int, **_: Any) -> str:
-        """Returns the placeholders of one video: as many for any number of frames."""
-        return self.video_token * FEATURES
-
-
-def _of_2024(tokenizer: Any) -> Any:
-    """Puts a space before what follows an image, even before a space, as transformers 4.37 did.
-
-    Later versions leave it out there: the prompts of VELOCITI would lose a token.
-    """
-    backend = tokenizer.backend_tokenizer
-    backend.normalizer = normalizers.Sequence(
-        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
-    )
-    backend.pre_tokenizer = None
-    return tokenizer
+        return cls(frames, spaced_by_segment(tokenizer), CHAT_TEMPLATE, FEATURES)
