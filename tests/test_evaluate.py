@@ -21,6 +21,7 @@ from vbench.models import dual_encoder
 from vbench.models.dual_encoder import DualEncoder
 from vbench.results import environment
 from vbench.results.run import Run
+from vbench.results.store import RunFolder
 from vbench.score import score
 
 VIDEOS = 6
@@ -324,6 +325,24 @@ def test_shards_meet_in_one_folder(clip_run: Run, toy: Path, tmp_path: Path) -> 
     close(run.records, clip_run.records)
     keys = pd.concat([pd.read_parquet(f) for f in (run.path / "predictions").iterdir()]).key
     assert keys.is_unique
+
+
+def test_shards_that_end_at_the_same_moment(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = overrides(toy, tmp_path / "run", "model=oracle/random", "shards=2")
+    note = RunFolder.write_status
+
+    def after_the_other(folder: RunFolder, state: str, **details: object) -> None:
+        if state == "waiting":
+            monkeypatch.undo()
+            assert vbench.evaluate(*words, "shard=1") is not None
+        note(folder, state, **details)
+
+    monkeypatch.setattr(RunFolder, "write_status", after_the_other)
+    assert vbench.evaluate(*words, "shard=0") is not None
+    for name in ("status.json", "status/0.json", "status/1.json"):
+        assert json.loads((tmp_path / "run" / name).read_text())["state"] == "done"
 
 
 def test_on_error_fail_ends_the_run_and_keeps_what_is_answered(

@@ -121,6 +121,17 @@ def test_write_hydra_leaves_config_and_overrides(own_conf: Path) -> None:
     assert yaml.safe_load((own_conf / "run/.hydra/overrides.yaml").read_text())[-1] == "seed=4"
 
 
+def test_write_hydra_leaves_no_half_file(own_conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(config: object, file: Path) -> None:
+        file.write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("omegaconf.OmegaConf.save", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_hydra(compose(MINE), own_conf / "run")
+    assert not list((own_conf / "run").rglob("*.yaml"))
+
+
 @pytest.mark.parametrize(
     "typed",
     ["trainer.devices=2", "loader.batch_size=9", "logger=none", "run_dir=elsewhere", "fresh=true",

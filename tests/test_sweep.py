@@ -19,7 +19,7 @@ import vbench
 from vbench import cli, sweep
 from vbench.composition import runs_here, sweep_overrides
 from vbench.errors import ConfigError, RunError
-from vbench.results.jobs import JobNote, note_jobs, read_jobs
+from vbench.results.jobs import JobNote, note_job, note_jobs, read_jobs
 from vbench.results.sweeps import finished, missing
 from vbench.run_commands import table
 from vbench.schema import compose
@@ -210,6 +210,27 @@ def test_a_job_that_a_launcher_lost_is_said_so(
     assert [note.code for note in read_jobs(folder)] == [0, 1]
     assert "\ntable,value," in (folder / "tables" / "tests.csv").read_text()
     assert "not finished, and left out" in (folder / "report.html").read_text()
+
+
+def test_a_job_that_ends_while_it_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = [JobNote(k, f"seed={k}", str(tmp_path / str(k))) for k in range(2)]
+    note_jobs(tmp_path, notes)
+
+    def before_it_ends(folder: Path) -> list[JobNote]:
+        monkeypatch.undo()
+        found = read_jobs(folder)
+        note_job(folder, JobNote(1, "seed=1", notes[1].run_dir, 0))
+        return found
+
+    monkeypatch.setattr(sweep, "read_jobs", before_it_ends)
+    sweep._give_up(tmp_path)
+    assert [note.code for note in read_jobs(tmp_path)] == [1, 0]
+    note_job(tmp_path, JobNote(0, "seed=0", notes[0].run_dir, 3))  # it was not lost after all
+    assert [note.code for note in read_jobs(tmp_path)] == [3, 0]
+    note_jobs(tmp_path, notes)
+    assert [note.code for note in read_jobs(tmp_path)] == [None, None]
 
 
 def typed(command: list[str], place: Path) -> subprocess.CompletedProcess[str]:

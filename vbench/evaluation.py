@@ -201,6 +201,10 @@ def _complete(tally: Tally, config: DictConfig) -> bool:
     missing = tally.missing() if config.shards > 1 else 0
     if missing:
         tally.folder.write_status("waiting", missing=missing)
+        # Had the last of the others ended before this was noted, its `done` would be gone.
+        tally.read()
+        missing = tally.missing()
+    if missing:
         sys.stderr.write(
             f"vbench: shard {config.shard} of {config.shards} is done; {missing} answers are still "
             "to come from the others, the last of them writes the tables\n"

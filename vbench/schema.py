@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -215,5 +216,7 @@ def write_hydra(config: DictConfig, folder: Path) -> None:
     """Writes `.hydra/` as Hydra would: the composed config and the overrides that led to it."""
     target = folder / ".hydra"
     target.mkdir(parents=True, exist_ok=True)
-    OmegaConf.save(config, target / "config.yaml")
-    OmegaConf.save(config.command.overrides, target / "overrides.yaml")
+    for name, value in (("config", config), ("overrides", config.command.overrides)):
+        aside = target / f".{name}.{os.getpid()}.tmp"  # two shards may end at the same moment
+        OmegaConf.save(value, aside)
+        aside.replace(target / f"{name}.yaml")

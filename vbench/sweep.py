@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from vbench.composition import multirun, runs_here
 from vbench.errors import ConfigError, RunError, VbenchError
 from vbench.overrides import jobs
-from vbench.results.jobs import JobNote, note_job, note_jobs, read_jobs
+from vbench.results.jobs import JobNote, give_up_job, note_job, note_jobs, read_jobs
 from vbench.results.text import visible
 from vbench.schema import compose, config_digest, run_name
 
@@ -170,7 +170,7 @@ def _give_up(folder: Path) -> None:
     """Counts jobs that a launcher has lost as failed; one that still runs ends as it ends."""
     for job in read_jobs(folder):
         if job.code is None:
-            note_job(folder, replace(job, code=1))
+            give_up_job(folder, job)
     _conclude(folder)
 
 

@@ -127,6 +127,57 @@ def test_many_processes_at_once(cache: FrameCache) -> None:
     assert {file.suffix for file in (cache.root / "aa").iterdir()} == {".npy"}
 
 
+def forget(folder: Path) -> None:
+    """As another process does that makes room."""
+    for file in folder.glob("*"):
+        file.unlink()
+    folder.rmdir()
+
+
+def test_room_made_while_a_file_is_looked_up(
+    cache: FrameCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(cache.root)
+    scandir = os.scandir
+
+    def after_another(path: Path) -> Iterator[os.DirEntry[str]]:
+        if Path(path) == cache.root / "aa":
+            monkeypatch.undo()
+            forget(cache.root / "aa")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", after_another)
+    assert values(CachedSource(Numbered(), cache, "aa"), [3, 5]) == expected(3, 5)
+
+
+def test_room_made_while_frames_are_added(
+    cache: FrameCache, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make, stat = Path.mkdir, Path.stat
+
+    def before_another(folder: Path, **how: bool) -> None:
+        make(folder, **how)
+        monkeypatch.setattr(Path, "mkdir", make)
+        forget(folder)
+
+    def after_another(place: Path, **how: bool) -> os.stat_result:
+        if place == cache.root / "old":
+            monkeypatch.setattr(Path, "stat", stat)
+            forget(place)
+        return stat(place, **how)
+
+    cache.put("old", 0, np.zeros((6, 8, 3), np.uint8))
+    monkeypatch.setattr(Path, "mkdir", before_another)
+    assert values(CachedSource(Numbered(), cache, "aa"), [3, 5]) == expected(3, 5)
+    assert cache.known("aa") == {5}
+    full = FrameCache(cache.root, 300)
+    monkeypatch.setattr(Path, "stat", after_another)
+    full.put("bb", 0, np.zeros((6, 8, 3), np.uint8))
+    assert full.known("bb") == {0}
+    assert full.known("aa") == set()  # what is gone frees nothing: this had to go, too
+    assert capsys.readouterr().err == ""
+
+
 def test_an_opener_crosses_to_workers(tmp_path: Path) -> None:
     opener = Opener(False, FrameCache(tmp_path, 5), {"v.mp4": "aa"})
     twin = pickle.loads(pickle.dumps(opener))  # noqa: S301 - our own object

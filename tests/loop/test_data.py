@@ -166,6 +166,22 @@ def test_strip_shows_the_frames_in_order(tmp_path: Path) -> None:
     assert greys == sorted(greys)
 
 
+def test_a_strip_that_two_processes_write_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frames, put, others = [np.zeros((10, 20, 3), np.uint8)], Path.replace, [1]
+
+    def after_another(aside: Path, path: Path) -> Path:
+        if others:
+            others.pop()
+            write_strip(frames, tmp_path / "s.jpg")
+        return put(aside, path)
+
+    monkeypatch.setattr(Path, "replace", after_another)
+    write_strip(frames, tmp_path / "s.jpg")
+    assert [file.name for file in tmp_path.iterdir()] == ["s.jpg"]
+
+
 def test_strip_of_many_frames_stays_small(tmp_path: Path) -> None:
     write_strip([np.zeros((10, 20, 3), np.uint8)] * 500, tmp_path / "s.jpg")
     with Image.open(tmp_path / "s.jpg") as strip:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from vbench.errors import RunError
 from vbench.records import Prediction
-from vbench.results.store import RunFolder, merge, open_run, write_atomically
+from vbench.results.store import RunFolder, merge, open_run, write_atomically, write_json
 
 
 def same(config: Mapping[str, object]) -> Mapping[str, object]:
@@ -129,6 +130,55 @@ def test_fresh_discards_what_a_killed_process_was_writing(tmp_path: Path) -> Non
     assert len(list(tmp_path.rglob(".*.tmp"))) == 4
     open_run(tmp_path, {"a": 1}, same, fresh=True)
     assert [file.name for file in tmp_path.rglob(".*.tmp")] == [".notes.txt.7.0123abcd.tmp"]
+
+
+def test_a_fresh_start_that_is_killed_leaves_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_run(tmp_path, {"a": 1}, same).write_predictions([PAIR])
+    (tmp_path / "notes.txt").write_text("mine")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("shutil.rmtree", lambda folder: (_ for _ in ()).throw(KeyboardInterrupt))
+        open_run(tmp_path, {"a": 1}, same, fresh=True)
+    assert list(open_run(tmp_path, {"a": 1}, same).new_predictions()) == ["k2"]
+    assert open_run(tmp_path, {"a": 2}, same, fresh=True).new_predictions() == {}
+
+
+def test_a_run_that_another_process_writes_is_not_discarded(tmp_path: Path) -> None:
+    from vbench.results.process import _started, this_process
+
+    other = {"pid": os.getppid(), "started": _started(os.getppid())}
+    for file, writer in (("status.json", {}), ("status/1.json", other)):
+        folder = open_run(tmp_path, {"a": 1}, same)
+        folder.write_predictions([PAIR])
+        write_json(tmp_path / file, {"state": "running", "process": this_process() | writer})
+    with pytest.raises(RunError, match="another process is writing this run") as caught:
+        open_run(tmp_path, {"a": 1}, same, fresh=True)
+    assert str(os.getppid()) in caught.value.why
+    assert list(folder.new_predictions()) == ["k2"]
+    for gone in ({"state": "failed", "process": other}, {"state": "running", "process": {}}):
+        write_json(tmp_path / "status" / "1.json", gone)
+        folder.write_predictions([PAIR])
+        assert open_run(tmp_path, {"a": 1}, same, fresh=True).new_predictions() == {}
+
+
+@pytest.mark.parametrize("call", ["exists", "iterdir"])
+def test_two_processes_open_a_run_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    (tmp_path / "run").mkdir()
+    real = getattr(Path, call)
+
+    def before_another(path: Path) -> object:
+        found = real(path)
+        if path.name == "config.yaml" or call == "iterdir":
+            monkeypatch.undo()
+            open_run(tmp_path / "run", {"a": 1}, same).write_predictions([PAIR])
+        return found
+
+    monkeypatch.setattr(Path, call, before_another)
+    folder = open_run(tmp_path / "run", {"a": 1}, same)
+    assert list(folder.new_predictions()) == ["k2"]
 
 
 def test_foreign_files_are_never_overwritten(tmp_path: Path) -> None:

@@ -47,9 +47,11 @@ class FrameCache:
     def known(self, content: str) -> set[int]:
         """Returns the indices of a file's frames that are there, and marks the file as used."""
         folder = self.root / content
-        with suppress(OSError):
+        try:
             os.utime(folder)
-        return {int(entry.stem) for entry in folder.glob("[0-9]*.npy")}
+            return {int(entry.stem) for entry in folder.glob("[0-9]*.npy")}
+        except OSError:  # another process has just made room
+            return set()
 
     def get(self, content: str, index: int) -> np.ndarray | None:
         """Returns a frame's pixels, uint8 (h, w, 3); None if it is not there or damaged."""
@@ -69,6 +71,8 @@ class FrameCache:
             with aside.open("wb") as file:
                 np.save(file, pixels, allow_pickle=False)
             aside.replace(folder / f"{index}.npy")
+        except FileNotFoundError:
+            pass  # another process has made room, and this file's frames had to go
         except OSError as error:
             with suppress(OSError):
                 aside.unlink()
@@ -82,19 +86,25 @@ class FrameCache:
         if self._since_look < self.limit_bytes * (1 - _KEEP):
             return
         self._since_look = 0
-        files = [(folder.stat().st_mtime, folder) for folder in self.root.glob("*")]
-        sizes = {folder: _size(folder) for _, folder in files}
-        held = sum(sizes.values())
+        files = sorted(_used_and_size(folder) for folder in self.root.glob("*"))
+        held = sum(size for _, size, _ in files)
         if held + size > self.limit_bytes:
-            for _, folder in sorted(files):
+            for _, freed, folder in files:
                 if held <= self.limit_bytes * _KEEP:
                     break
                 shutil.rmtree(folder, ignore_errors=True)
-                held -= sizes[folder]
+                held -= freed
 
 
-def _size(folder: Path) -> int:
-    return sum(entry.stat().st_size for entry in folder.iterdir() if entry.is_file())
+def _used_and_size(folder: Path) -> tuple[float, int, Path]:
+    """Returns when a file's frames were last used, and their bytes: none if they just went."""
+    used, size = 0.0, 0
+    with suppress(FileNotFoundError):  # another process makes room, too
+        used = folder.stat().st_mtime
+        for entry in folder.iterdir():
+            with suppress(FileNotFoundError):
+                size += entry.stat().st_size
+    return used, size, folder
 
 
 class CachedSource(Source):

@@ -12,6 +12,7 @@ import numpy as np
 from vbench.loop.cache import EmbeddingCache, Entry
 from vbench.loop.keys import Address
 from vbench.loop.plan import Plan, TextWork, Work
+from vbench.loop.strips import lay_out
 from vbench.records import Clip, Prediction, Reply, Request
 
 _FACTS = ("frame_indices", "timestamps_s", "frames_wanted", "truncated", "audio", "score")
@@ -135,8 +136,7 @@ class Recall:
             return True
         file = self.strips / f"{key}.jpg"
         if strip is not None and not file.exists():
-            self.strips.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(strip)
+            lay_out(strip, file)
         return file.exists()
 
     def _strip(self, key: str) -> bytes | None:

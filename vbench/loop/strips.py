@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -38,11 +41,22 @@ def write_strip(frames: Sequence[np.ndarray], path: Path) -> None:
     Raises:
         RunError: The disk is full or the folder cannot be written.
     """
-    strip = Image.fromarray(np.hstack([thumbnail(frame) for frame in evenly(frames)]))
-    aside = path.with_suffix(".tmp")
+    strip = io.BytesIO()
+    picture = Image.fromarray(np.hstack([thumbnail(frame) for frame in evenly(frames)]))
+    picture.save(strip, "JPEG", quality=80)
+    lay_out(strip.getvalue(), path)
+
+
+def lay_out(strip: bytes, path: Path) -> None:
+    """Writes a strip that is a JPEG already; several processes may write the same one at once.
+
+    Raises:
+        RunError: The disk is full or the folder cannot be written.
+    """
+    aside = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        strip.save(aside, "JPEG", quality=80)
+        aside.write_bytes(strip)
         aside.replace(path)
     except OSError as error:
         with suppress(OSError):

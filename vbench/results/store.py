@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import shutil
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -29,6 +27,7 @@ import yaml
 
 from vbench.errors import RunError
 from vbench.records import FINAL, Prediction
+from vbench.results.discard import discard, discard_unfinished
 from vbench.results.process import this_process
 from vbench.results.shards import read_made, read_shard, to_table
 
@@ -203,23 +202,26 @@ def open_run(
         fresh: Discard what an earlier run left there.
 
     Raises:
-        RunError: The folder holds something else than a run, or a run with other settings.
+        RunError: The folder holds something else than a run, a run with other settings, or one
+            that is to be discarded while another process writes it.
     """
     known_file = path / "config.yaml"
     if path.exists() and not path.is_dir():
         raise RunError("run_dir is not a folder", where=str(path), mend="choose another run_dir")
+    # First: should another process open the same run now, its config.yaml comes before all else.
+    holds = path.exists() and any(not entry.name.startswith(".") for entry in path.iterdir())
     if known_file.exists() and fresh:
-        _discard(path)
+        discard(path)
     elif known_file.exists():
         check_same(path, identity(read_config(path)), identity(config))
-    elif path.exists() and any(not entry.name.startswith(".") for entry in path.iterdir()):
+    elif holds:
         raise RunError(
             "run_dir holds files that are not a vbench run",
             where=str(path),
             mend="choose an empty or new folder; vbench never overwrites what it did not write",
         )
     if fresh:
-        _discard_unfinished(path)
+        discard_unfinished(path)
     text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True)
     write_atomically(known_file, lambda aside: aside.write_text(text, encoding="utf-8"))
     return RunFolder(path)
@@ -269,27 +271,3 @@ def check_same(path: Path, known: Mapping[str, object], wanted: Mapping[str, obj
             why="; ".join(shown[:8]) + more,
             mend="choose another run_dir, or discard the old run with fresh=true",
         )
-
-
-_OURS = (
-    "config.yaml", "environment.json", "status.json", "status", "cache.json", "samples.parquet",
-    "records.parquet", "summary.json", "report.html", "predictions", "tables", "frames", "wandb",
-    "export", ".hydra",
-)  # fmt: skip
-
-
-def _discard(path: Path) -> None:
-    for name in _OURS:
-        entry = path / name
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry)
-        else:
-            entry.unlink(missing_ok=True)
-
-
-def _discard_unfinished(path: Path) -> None:
-    """Removes what `write_atomically` has left in a run folder where its process was killed."""
-    for file in path.glob(".*.tmp"):
-        name = re.fullmatch(r"\.(.+)\.\d+\.[0-9a-f]{8}\.tmp", file.name)
-        if name and name[1] in _OURS:
-            file.unlink(missing_ok=True)
