@@ -88,7 +88,8 @@ class CausalLanguageModel:
         self._per_token = per_token
         self._generation = Generation.of(generation or {})
         words = WordsOnly(self._tokenizer)
-        self._renderer = Renderer(checkpoint, words, chat_template, system)
+        thinking = self._generation.thinking
+        self._renderer = Renderer(checkpoint, words, chat_template, system, thinking=thinking)
         self._reader = TokenReader(checkpoint, words, config)
         self._system = system
         self._tokens_per_chunk = tokens_per_chunk
@@ -191,7 +192,7 @@ class CausalLanguageModel:
         if written:
             return Reply("model_error", f"a text holds {written}, which would control the model")
         try:
-            rendered = self._rendered(message)
+            rendered = self._rendered(message, scored=bool(request.continuations))
             continuations = tuple(map(self._reader.reply, request.continuations))
         except VbenchError as error:
             return Reply("model_error", error.what)
@@ -211,13 +212,13 @@ class CausalLanguageModel:
             return replace(reply, status="overlong", reason=reason)
         return _Ready(place, reply, prompt, continuations)
 
-    def _rendered(self, message: Message) -> Rendered:
+    def _rendered(self, message: Message, *, scored: bool) -> Rendered:
         if message.render == "chat" and self._renderer.template is None:
             system = self._system if message.system is None else message.system
             said = [text for _, text in message.turns]
             text = "\n".join(filter(None, [system, *said, message.text]))
             message = replace(message, text=text, turns=(), render="raw")
-        return self._renderer.render(message, shows_video=False)
+        return self._renderer.render(message, shows_video=False, scored=scored)
 
     def _scored(self, ready: Sequence[_Ready]) -> list[Reply]:
         questions = [Scored(one.prompt, one.continuations) for one in ready]

@@ -180,6 +180,23 @@ def test_constants_stay_exact_in_bfloat16(checkpoint: Callable[[str], Path]) -> 
     assert one(model, scored("x"), view(model)).dtype == "bfloat16"
 
 
+def test_only_what_is_generated_may_begin_with_a_thought(checkpoint: Callable[[str], Path]) -> None:
+    folder = checkpoint("qwen2_vl")
+    switch = "{% if enable_thinking %}<think>{% else %}<think></think>{% endif %}"
+    template = (folder / "chat_template.jinja").read_text() + switch
+    made = []
+    for thinks, ending in ((False, "<think></think>"), (True, "<think>")):
+        generation = {"max_new_tokens": 1, "thinking": thinks}
+        model = HfVideoLanguageModel(str(folder), chat_template=template, generation=generation)
+        assert one(model, asked("x"), view(model)).prompt.endswith("assistant\n" + ending)
+        assert one(model, scored("x"), view(model)).prompt.endswith("<think></think>")
+        made.append(model)
+    assert made[0].identity() != made[1].identity()
+    assert made[0].scoring_identity() == made[1].scoring_identity()
+    with pytest.raises(ConfigError, match="no switch for thinking"):
+        HfVideoLanguageModel(str(folder), generation={"thinking": True})
+
+
 def test_no_chat_template(checkpoint: Callable[[str], Path], folders: Any, tmp_path: Path) -> None:
     import shutil
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 _GENERATION = ("max_new_tokens", "temperature", "top_p", "top_k", "seed")
-_LOCAL = {"num_beams": 1, "repetition_penalty": 1.0, "top_k": 0}
+_LOCAL = {"num_beams": 1, "repetition_penalty": 1.0, "top_k": 0, "thinking": False}
 """Settings that an API does not offer, with the value that asks for nothing."""
 
 

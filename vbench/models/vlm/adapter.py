@@ -93,11 +93,12 @@ class HfVideoLanguageModel:
             self._checkpoint, budget, self._blind, remote_code=trust_remote_code
         )
         processor = self._clips.processor
-        self._renderer = Renderer(checkpoint, processor, chat_template, system)
+        self._generation = Generation.of(generation or {})
+        thinking = self._generation.thinking
+        self._renderer = Renderer(checkpoint, processor, chat_template, system, thinking=thinking)
         self._tokens = TokenReader(checkpoint, processor, config)
         self._context = context or self._tokens.context
         self._tokenizer = processor.tokenizer
-        self._generation = Generation.of(generation or {})
         self._prefix = read_prefix(prefix or {})
         self._batch_size = batch_size
         self._system = system
@@ -191,7 +192,9 @@ class HfVideoLanguageModel:
         if written:
             return Reply("model_error", f"a text holds {written}, which would control the model")
         try:
-            rendered = self._renderer.render(message, shows_video=view is not None)
+            rendered = self._renderer.render(
+                message, shows_video=view is not None, scored=bool(request.continuations)
+            )
             continuations = tuple(map(self._tokens.reply, request.continuations))
         except VbenchError as error:
             return Reply("model_error", error.what)

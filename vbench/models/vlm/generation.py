@@ -44,6 +44,8 @@ class Generation:
     """Most tokens that are drawn from; 0: all."""
     seed: int = 0
     """Of sampling; each reply is drawn by itself, whatever it is batched with."""
+    thinking: bool = False
+    """Whether the chat template lets a reply begin with a thought; one that is scored never does."""
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Generation:

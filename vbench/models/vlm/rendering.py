@@ -34,26 +34,44 @@ class Renderer:
         processor: Its processor.
         chat_template: A template (Jinja) or a file with one; None: the checkpoint's own.
         system: A system prompt for messages without one; None: the template's own.
+        thinking: Whether a reply that is generated may begin with a thought.
 
     Raises:
-        ConfigError: The chat template is neither a template nor a file.
+        ConfigError: The chat template is neither a template nor a file, or cannot switch thinking.
     """
 
     def __init__(
-        self, name: str, processor: Any, chat_template: str | None, system: str | None
+        self,
+        name: str,
+        processor: Any,
+        chat_template: str | None,
+        system: str | None,
+        *,
+        thinking: bool = False,
     ) -> None:
         self.name = name
         self.template = _read(chat_template) or _own_template(processor)
         self._given = _read(chat_template)
         self._processor = processor
         self._system = system
+        self._switched = "enable_thinking" in (self.template or "")
+        self._thinking = thinking
+        if thinking and not self._switched:
+            raise ConfigError(
+                "the chat template has no switch for thinking",
+                where=f"checkpoint {name}, model.generation.thinking=true",
+                why="it does not ask for enable_thinking",
+                mend="leave thinking at false: a model that always thinks does so, given room in "
+                "model.generation.max_new_tokens",
+            )
 
-    def render(self, message: Message, *, shows_video: bool) -> Rendered:
+    def render(self, message: Message, *, shows_video: bool, scored: bool) -> Rendered:
         """Renders a message.
 
         Args:
             message: What the model is told.
             shows_video: Whether a video is shown beside it; else the mark for it is left out.
+            scored: Whether given replies are scored: those follow without a thought.
 
         Raises:
             ModelError: There is no chat template, or it has no place for a video.
@@ -63,7 +81,9 @@ class Renderer:
             rendered = text.replace(VIDEO, self.placeholder())
         else:
             system = self._system if message.system is None else message.system
-            rendered = self._chat(_contents(text, shows_video=shows_video), system, message.turns)
+            content = _contents(text, shows_video=shows_video)
+            thinking = self._thinking and not scored
+            rendered = self._chat(content, system, message.turns, thinking=thinking)
         token = video_token(self._processor)
         if rendered.count(token) != int(shows_video):
             raise ModelError(
@@ -107,6 +127,8 @@ class Renderer:
         content: list[dict[str, str]],
         system: str | None,
         said: Sequence[tuple[str, str]] = (),
+        *,
+        thinking: bool = False,
     ) -> str:
         self.check()
         turns: list[dict[str, Any]] = [
@@ -116,8 +138,8 @@ class Renderer:
         if system is not None:
             turns.insert(0, {"role": "system", "content": [_text(system)]})
         options: dict[str, Any] = {"add_generation_prompt": True, "tokenize": False}
-        if "enable_thinking" in (self.template or ""):
-            options["enable_thinking"] = False
+        if self._switched:
+            options["enable_thinking"] = thinking
         # A processor may have a template of its own for videos, which one that is handed over
         # would replace.
         own = self._given if self._given or self._processor.chat_template else self.template
