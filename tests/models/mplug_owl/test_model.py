@@ -169,7 +169,7 @@ def pop(start: str) -> Callable[[State], None]:
 
 
 WRONG = {
-    "of the image model": (pop("temporal"), "missing"),
+    "with a part of those for time": (pop("temporal_visual_fc"), "missing"),
     "with a layer too many": (
         lambda state: state.update({"abstractor.encoder.layers.9.norm": torch.ones(1)}),
         "not known to the model",

@@ -21,6 +21,7 @@ PUBLISHED = {
     "smolvlm2_2b": ("HuggingFaceTB/SmolVLM2-2.2B-Instruct", "native", None),
     "videollama3_2b": ("lkhl/VideoLLaMA3-2B-Image-HF", "native", None),
     "mplug_owl_video_7b": ("MAGAer13/mplug-owl-llama-7b-video", "segment_offset", 4),
+    "mplug_owl_7b": ("MAGAer13/mplug-owl-llama-7b", "segment_offset", 4),
     "owl_con_7b": ("MAGAer13/mplug-owl-llama-7b-video", "segment_offset", 32),
     "pllava_7b": ("ermu2001/pllava-7b", "segment_offset", 16),
     "pllava_13b": ("ermu2001/pllava-13b", "segment_offset", 16),

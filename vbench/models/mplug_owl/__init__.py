@@ -1,1 +1,1 @@
-"""mPLUG-Owl-Video, which transformers has no class for, in the form that transformers asks for."""
+"""mPLUG-Owl, which transformers has no class for, in the form that transformers asks for."""

@@ -1,4 +1,4 @@
-"""mPLUG-Owl-Video's abstractor: a video of any length becomes as many features as one picture.
+"""mPLUG-Owl's abstractor: a video of any length becomes as many features as one picture.
 
 X-PLUG/mPLUG-Owl, mplug_owl_video/modeling_mplug_owl.py. Parameters have the names that the
 published checkpoint gives them.
@@ -115,26 +115,28 @@ class Abstractor(nn.Module):
         super().__init__()
         self.encoder = Encoder(config)
         self.visual_fc = nn.Linear(config.hidden_size, words)
-        self.temporal_visual_fc = nn.Linear(config.hidden_size, words)
+        if config.temporal:
+            self.temporal_visual_fc = nn.Linear(config.hidden_size, words)
         self.vit_eos = nn.Parameter(torch.zeros(1, 1, words))
 
-    def forward(self, frames: Tensor, queries: Tensor, temporal: Tensor) -> Tensor:
+    def forward(self, frames: Tensor, queries: Tensor, temporal: Tensor | None) -> Tensor:
         """Reads videos.
 
         Args:
             frames: (videos, frames, tokens, width).
             queries: (1, queries, width).
-            temporal: (1, queries, width): of use where there is more than one frame.
+            temporal: (1, queries, width): of use where there is more than one frame; None: there
+                never is.
 
         Returns:
             (videos, queries + 1, words): the last feature ends the video.
         """
-        count, moving = queries.shape[1], frames.shape[1] > 1
-        asked = torch.cat([queries, temporal], dim=1) if moving else queries
+        count, still = queries.shape[1], frames.shape[1] == 1
+        asked = queries if temporal is None or still else torch.cat([queries, temporal], dim=1)
         states = asked.expand(len(frames), -1, -1)
         for layer in self.encoder.layers:
             states = layer(states, frames.flatten(1, 2))
         found = self.visual_fc(states[:, :count])
-        if moving:
+        if states.shape[1] > count:
             found = found + self.temporal_visual_fc(states[:, count:])
         return torch.cat([found, self.vit_eos.expand(len(found), -1, -1).to(found.dtype)], dim=1)

@@ -1,7 +1,8 @@
-"""The sizes of mPLUG-Owl-Video, as its config.json writes them."""
+"""The sizes of mPLUG-Owl, for videos and for images, as their config.json write them."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 
 from transformers import AutoConfig, PreTrainedConfig
@@ -16,6 +17,7 @@ class MplugOwlVisionConfig(PreTrainedConfig):
 
     model_type = "mplug_owl_vision_model"
     base_config_key = "vision_config"
+    temporal = True
 
     hidden_size: int = 1024
     intermediate_size: int = 4096
@@ -31,6 +33,7 @@ class MplugOwlAbstractorConfig(PreTrainedConfig):
 
     model_type = "mplug_owl_visual_abstract"
     base_config_key = "visual_abstractor_config"
+    temporal = True
 
     hidden_size: int = 1024
     intermediate_size: int = 4096
@@ -74,3 +77,49 @@ class MplugOwlConfig(PreTrainedConfig):
         The original writes -2 there, which no tokenizer can.
         """
         return int(self.text_config.vocab_size)  # type: ignore[union-attr]
+
+
+class MplugOwlImageVisionConfig(MplugOwlVisionConfig):
+    """A CLIP ViT-L/14."""
+
+    temporal = False
+
+
+class MplugOwlImageAbstractorConfig(MplugOwlAbstractorConfig):
+    """Learned queries that read one frame."""
+
+    temporal = False
+
+    @property
+    def gated_size(self) -> int:
+        """The width between: what is written.
+
+        >>> MplugOwlImageAbstractorConfig(intermediate_size=4096).gated_size
+        4096
+        """
+        return self.intermediate_size
+
+
+class MplugOwlImageConfig(MplugOwlConfig):
+    """X-PLUG/mPLUG-Owl, mplug_owl/configuration_mplug_owl.py: the same words, other layers."""
+
+    model_type = "mplug-owl-image"
+    sub_configs_defaults: ClassVar[dict[str, Any]] = {
+        "vision_config": SubConfigSpec(config_class=MplugOwlImageVisionConfig),
+        "visual_abstractor_config": SubConfigSpec(config_class=MplugOwlImageAbstractorConfig),
+        "text_config": SubConfigSpec(config_class=AutoConfig, model_type="llama"),
+    }
+
+
+def is_for_images(weights: Collection[str]) -> bool:
+    """Whether a checkpoint is the image model's: its config.json says what the video model's does.
+
+    Args:
+        weights: The names of its weights; none where they lie elsewhere.
+
+    >>> is_for_images(["query_tokens"])
+    True
+    >>> is_for_images(["query_tokens", "temporal_query_tokens"])
+    False
+    """
+    return bool(weights) and not any("temporal" in name for name in weights)

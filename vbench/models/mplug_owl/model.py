@@ -1,4 +1,4 @@
-"""mPLUG-Owl-Video: a vision tower, an abstractor and LLaMA, called as a model of transformers."""
+"""mPLUG-Owl: a vision tower, an abstractor and LLaMA, called as a model of transformers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from transformers import LlamaForCausalLM
 
 from vbench.models.mplug_owl.abstractor import Abstractor
-from vbench.models.mplug_owl.config import MplugOwlConfig
+from vbench.models.mplug_owl.config import MplugOwlConfig, MplugOwlImageConfig
 from vbench.models.mplug_owl.vision import VisionTower
 from vbench.models.vlm.spliced import SplicedModel
 
@@ -29,7 +29,8 @@ class MplugOwlForConditionalGeneration(SplicedModel):
         abstractor = config.visual_abstractor_config
         shape = (1, config.num_query_tokens, abstractor.hidden_size)
         self.query_tokens = nn.Parameter(torch.zeros(shape))
-        self.temporal_query_tokens = nn.Parameter(torch.zeros(shape))
+        if abstractor.temporal:
+            self.temporal_query_tokens = nn.Parameter(torch.zeros(shape))
         self.vision_model = VisionTower(config.vision_config)
         self.abstractor = Abstractor(abstractor, config.text_config.hidden_size)
         self.language_model = LlamaForCausalLM(config.text_config)
@@ -41,3 +42,19 @@ class MplugOwlForConditionalGeneration(SplicedModel):
         return self.abstractor(  # type: ignore[no-any-return]
             frames, self.query_tokens, self.temporal_query_tokens
         )
+
+
+class MplugOwlImageForConditionalGeneration(MplugOwlForConditionalGeneration):
+    """As many features for every frame, each a picture of its own.
+
+    Args:
+        config: A `MplugOwlImageConfig`.
+    """
+
+    config_class = MplugOwlImageConfig
+
+    def get_video_features(self, pixel_values_videos: Tensor) -> Tensor:
+        """Takes (videos, frames, 3, height, width), returns (videos, features, width)."""
+        pictures = self.vision_model(pixel_values_videos.flatten(0, 1)[:, None])
+        features: Tensor = self.abstractor(pictures, self.query_tokens, None)
+        return features.reshape(len(pixel_values_videos), -1, features.shape[-1])

@@ -1,4 +1,4 @@
-"""How mPLUG-Owl-Video's frames and words are prepared."""
+"""How mPLUG-Owl's frames and words are prepared."""
 
 from __future__ import annotations
 
@@ -67,22 +67,37 @@ class MplugOwlProcessor(SplicedProcessor):
             **{name: settings[name] for name in kept if name in settings},
         )
         tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
-        words = len(tokenizer)
-        if words != config.video_token_id:
-            raise ValueError(
-                f"{words} words in the tokenizer, {config.video_token_id} in the model"
-            )
-        return cls(frames, piecewise(tokenizer), CHAT_TEMPLATE, config.num_query_tokens + 1)
+        size = len(tokenizer)
+        if size != config.video_token_id:
+            raise ValueError(f"{size} words in the tokenizer, {config.video_token_id} in the model")
+        template = CHAT_TEMPLATE.replace(VIDEO_TOKEN, cls.video_token)
+        words = piecewise(tokenizer, cls.video_token)
+        return cls(frames, words, template, config.num_query_tokens + 1)
 
 
-def piecewise(tokenizer: Any) -> Any:
+class MplugOwlImageProcessor(MplugOwlProcessor):
+    """Shows every frame as a picture, each a turn of the human's own.
+
+    So does the README show several pictures, and the original's server the frames of a video
+    (serve/serve_utils.py: 4 of them).
+    """
+
+    video_token = "<image>"  # noqa: S105 - no secret
+
+    def replace_video_token(self, video_inputs: dict[str, Any], video_idx: int, **_: Any) -> str:
+        """Returns the placeholders of as many pictures as there are frames."""
+        frames = len(video_inputs["pixel_values_videos"][video_idx])
+        return "\nHuman: ".join([self.video_token * self.features] * frames)
+
+
+def piecewise(tokenizer: Any, mark: str = VIDEO_TOKEN) -> Any:
     """Makes a LLaMA tokenizer begin anew at a video and at each turn, as in training.
 
     SentencePiece puts a space before a text, and the original makes tokens of each piece by itself
     (X-PLUG/mPLUG-Owl, pipeline/data_utils/xgpt3_dataset.py; the same file of VideoCon's, which
     scored the rows of VELOCITI). Its README's inference cuts at the video only.
     """
-    tokenizer.add_special_tokens({"additional_special_tokens": [VIDEO_TOKEN]})
+    tokenizer.add_special_tokens({"additional_special_tokens": [mark]})
     backend = tokenizer.backend_tokenizer
     backend.normalizer = None
     backend.pre_tokenizer = pre_tokenizers.Sequence(

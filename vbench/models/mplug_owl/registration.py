@@ -1,4 +1,4 @@
-"""Makes mPLUG-Owl-Video known to transformers, so that it loads like any model of theirs."""
+"""Makes mPLUG-Owl known to transformers, so that it loads like any model of theirs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from functools import cache
 
 from transformers import AutoConfig, AutoModelForImageTextToText, AutoProcessor
 
-from vbench.models.mplug_owl.config import MplugOwlConfig
-from vbench.models.mplug_owl.model import MplugOwlForConditionalGeneration
+from vbench.models.mplug_owl.config import MplugOwlConfig, MplugOwlImageConfig
+from vbench.models.mplug_owl.model import (
+    MplugOwlForConditionalGeneration,
+    MplugOwlImageForConditionalGeneration,
+)
 from vbench.models.mplug_owl.processor import MplugOwlProcessor
 
 
@@ -17,3 +20,6 @@ def register() -> None:
     AutoConfig.register(MplugOwlConfig.model_type, MplugOwlConfig)
     AutoModelForImageTextToText.register(MplugOwlConfig, MplugOwlForConditionalGeneration)
     AutoProcessor.register(MplugOwlConfig, MplugOwlProcessor)
+    # Its checkpoints call themselves what the video model's do: `vbench.models.vlm.assembled`.
+    AutoConfig.register(MplugOwlImageConfig.model_type, MplugOwlImageConfig)
+    AutoModelForImageTextToText.register(MplugOwlImageConfig, MplugOwlImageForConditionalGeneration)

@@ -1,4 +1,4 @@
-"""mPLUG-Owl-Video's vision tower: CLIP's, with a small convolution over time in every layer.
+"""mPLUG-Owl's vision tower: CLIP's; for videos a small convolution over time in every layer.
 
 X-PLUG/mPLUG-Owl, mplug_owl_video/modeling_mplug_owl.py. Parameters have the names that the
 published checkpoint gives them.
@@ -80,7 +80,8 @@ class Layer(nn.Module):
     def __init__(self, config: Any) -> None:
         super().__init__()
         width, eps = config.hidden_size, config.layer_norm_eps
-        self.temporal = TemporalAdapter(width)
+        if config.temporal:
+            self.temporal = TemporalAdapter(width)
         self.self_attn = Attention(width, config.num_attention_heads)
         self.input_layernorm = nn.LayerNorm(width, eps=eps)
         self.mlp = FeedForward(width, config.intermediate_size)

@@ -6,6 +6,7 @@ from typing import Any
 
 from vbench.checkpoints import Checkpoint
 from vbench.models.loading import explained, load_config, quietly
+from vbench.models.vlm.weight_names import weight_names
 
 
 def register() -> None:
@@ -37,19 +38,32 @@ def find_config(checkpoint: Checkpoint) -> Any:
     Raises:
         ModelError: It is missing, unreadable, or of an architecture that nobody here knows.
     """
-    from vbench.models.pllava.config import PllavaConfig, is_pllava
-
-    if not is_pllava(read_config_dict(checkpoint)):
+    known = _behind(checkpoint)
+    if known is None:
         return load_config(checkpoint)
     with explained(checkpoint.name, "config"), quietly():
-        return PllavaConfig.from_pretrained(checkpoint.source, **checkpoint.load_options())
+        return known[0].from_pretrained(checkpoint.source, **checkpoint.load_options())
 
 
 def find_processor(checkpoint: Checkpoint) -> Any:
     """Returns the class whose `from_pretrained` loads the processor."""
     from transformers import AutoProcessor
 
-    from vbench.models.pllava.config import is_pllava
+    known = _behind(checkpoint)
+    return AutoProcessor if known is None else known[1]
+
+
+def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
+    """Returns config and processor of a model whose config.json names another one's type."""
+    from vbench.models.mplug_owl.config import MplugOwlConfig, MplugOwlImageConfig, is_for_images
+    from vbench.models.mplug_owl.processor import MplugOwlImageProcessor
+    from vbench.models.pllava.config import PllavaConfig, is_pllava
     from vbench.models.pllava.processor import PllavaProcessor
 
-    return PllavaProcessor if is_pllava(read_config_dict(checkpoint)) else AutoProcessor
+    said = read_config_dict(checkpoint)
+    if is_pllava(said):
+        return PllavaConfig, PllavaProcessor
+    owl = said.get("model_type") == MplugOwlConfig.model_type
+    if owl and is_for_images(weight_names(checkpoint)):
+        return MplugOwlImageConfig, MplugOwlImageProcessor
+    return None
