@@ -108,6 +108,14 @@ def test_typing_a_swept_key_replaces_the_experiments_values(own_conf: Path) -> N
     assert [job[0] for job in jobs(swept)] == ["++seed=5", "++seed=6", "++seed=7"]
 
 
+def test_the_jobs_of_one_model_follow_one_another(own_conf: Path) -> None:
+    typed = ["experiment=swept", "sampler=fps,middle", "model=oracle/perfect,oracle/random"]
+    swept = sweep_overrides([*MINE[1:], *typed], asked=True)
+    assert swept is not None
+    models = [job[0] for job in jobs(swept)]
+    assert models == ["model=oracle/perfect"] * 4 + ["model=oracle/random"] * 4
+
+
 @pytest.mark.parametrize(
     ("typed", "scorer", "prompt"),
     [

@@ -6,6 +6,7 @@ mend.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -105,6 +106,9 @@ def sweep_overrides(overrides: Sequence[str], asked: bool) -> list[str] | None:
             `hydra.mode: MULTIRUN`, and name what it sweeps in `hydra.sweeper.params`. What is typed
             replaces the experiment's values of the same key.
 
+    Returns:
+        The overrides, first what sweeps over models: the jobs of one model follow one another.
+
     Raises:
         ConfigError: An override cannot be read or names something that does not exist.
     """
@@ -117,7 +121,12 @@ def sweep_overrides(overrides: Sequence[str], asked: bool) -> list[str] | None:
             return None
         params = OmegaConf.select(full, "hydra.sweeper.params") or {}
     swept = prepare([f"{key}={value}" for key, value in params.items()], words, sweeping=True)
-    return list({text.partition("=")[0]: text for text in [*swept, *typed]}.values())
+    merged = {text.partition("=")[0]: text for text in [*swept, *typed]}
+    return sorted(merged.values(), key=lambda text: not _sweeps_models(text))
+
+
+def _sweeps_models(text: str) -> bool:
+    return bool(re.match(r"\+*(model|entry)\b", text)) and len(jobs([text])) > 1
 
 
 def runs_here(overrides: Sequence[str]) -> bool:
