@@ -28,6 +28,9 @@ _INERT: list[Callable[..., Any] | tuple[Callable[..., Any], str]] = [
 """Classes that training checkpoints hold beside tensors, behind what is made instead: they are
 never imported. torch refuses any other."""
 
+_ARCHIVE = b"PK"
+"""How a file begins that torch has written since 1.6."""
+
 
 def find_weight_file(name: str) -> Path:
     """Returns the path of a weight file.
@@ -68,8 +71,12 @@ def clip_image_size(config: Any, name: str) -> int:
     return side
 
 
-def read_state(path: Path) -> State:
+def read_state(path: Path, *, mapped: bool = False) -> State:
     """Reads the tensors of a `.safetensors` file or of what `torch.save` wrote, on the CPU.
+
+    Args:
+        path: The file.
+        mapped: Whether tensors stay in the file until they are used, where its format allows.
 
     Raises:
         ModelError: The file is damaged, holds what could run code, or no state dict.
@@ -81,7 +88,8 @@ def read_state(path: Path) -> State:
 
             return load_file(path)
         with torch.serialization.safe_globals(_INERT):
-            content = torch.load(path, map_location="cpu", weights_only=True)
+            archive = mapped and _begins(path) == _ARCHIVE
+            content = torch.load(path, map_location="cpu", weights_only=True, mmap=archive)
     state = _unwrapped(content)
     others = [key for key, value in state.items() if not torch.is_tensor(value)]
     if others or not state:
@@ -116,6 +124,11 @@ def fill(module: torch.nn.Module, state: Mapping[str, torch.Tensor], name: str) 
     )
     module.load_state_dict({key: state[key] for key in own})
     return freeze(module)
+
+
+def _begins(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(len(_ARCHIVE))
 
 
 def _unwrapped(content: object) -> Mapping[str, torch.Tensor]:

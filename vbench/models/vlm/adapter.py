@@ -134,7 +134,7 @@ class HfVideoLanguageModel:
 
     def identity(self) -> str:
         """Returns the checkpoint's content and every setting that can change an answer."""
-        return self._told(generation=self._generation.settings())
+        return self._told(generation=self._generation.settings(self._clips.processor))
 
     def scoring_identity(self) -> str:
         """Returns the same without what only decides how replies are generated."""

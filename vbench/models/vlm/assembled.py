@@ -13,9 +13,11 @@ def register() -> None:
     """Makes them known to transformers, once in a process."""
     from vbench.models.mplug_owl import registration as mplug_owl
     from vbench.models.pllava import registration as pllava
+    from vbench.models.video_llama import registration as video_llama
 
     mplug_owl.register()
     pllava.register()
+    video_llama.register()
 
 
 def read_config_dict(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -53,13 +55,32 @@ def find_processor(checkpoint: Checkpoint) -> Any:
     return AutoProcessor if known is None else known[1]
 
 
+def find_weights(checkpoint: Checkpoint, config: Any) -> dict[str, Any] | None:
+    """Returns weights that lie in files of several kinds; None where transformers reads them.
+
+    Raises:
+        ModelError: A file is missing or unreadable.
+    """
+    from vbench.models.blip2.files import own_file, read_weights
+
+    own = own_file(checkpoint)
+    if own is None:
+        return None
+    return read_weights(checkpoint, own[1], config.vision_config.num_hidden_layers)
+
+
 def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
     """Returns config and processor of a model whose config.json names another one's type."""
+    from vbench.models.blip2.files import own_file
     from vbench.models.mplug_owl.config import MplugOwlConfig, MplugOwlImageConfig, is_for_images
     from vbench.models.mplug_owl.processor import MplugOwlImageProcessor
     from vbench.models.pllava.config import PllavaConfig, is_pllava
     from vbench.models.pllava.processor import PllavaProcessor
+    from vbench.models.video_llama.config import VideoLlamaConfig
+    from vbench.models.video_llama.processor import VideoLlamaProcessor
 
+    if own_file(checkpoint) is not None:
+        return VideoLlamaConfig, VideoLlamaProcessor
     said = read_config_dict(checkpoint)
     if is_pllava(said):
         return PllavaConfig, PllavaProcessor

@@ -45,7 +45,7 @@ class Generation:
     seed: int = 0
     """Of sampling; each reply is drawn by itself, whatever it is batched with."""
     thinking: bool = False
-    """Whether the chat template lets a reply begin with a thought; one that is scored never does."""
+    """Whether the chat template lets a reply begin with a thought; a scored one never does."""
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Generation:
@@ -72,9 +72,14 @@ class Generation:
             )
         return made
 
-    def settings(self) -> dict[str, Any]:
-        """Returns them as plain values: part of the model's identity."""
-        return asdict(self)
+    def settings(self, processor: Any = None) -> dict[str, Any]:
+        """Returns them as plain values: part of the model's identity.
+
+        Args:
+            processor: The checkpoint's, whose `stop_texts` end a reply.
+        """
+        texts = list(getattr(processor, "stop_texts", ()))
+        return asdict(self) | ({"stop_texts": texts} if texts else {})
 
 
 @dataclass(frozen=True)

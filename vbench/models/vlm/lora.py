@@ -122,7 +122,7 @@ class Adapter:
             ModelError: The files cannot be read, or are not what PEFT saves of a wrapped model.
         """
         with explained(self.name, "weights"):
-            state = _read(self.checkpoint)
+            state = read_shards(self.checkpoint)
         return merge(self.name, state, self.alpha or 0.0, dtype)
 
 
@@ -178,8 +178,12 @@ def _not_wrapped(name: str, why: str) -> ModelError:
     )
 
 
-def _read(checkpoint: Checkpoint) -> dict[str, Tensor]:
-    """Reads all shards; `.bin` as tensors only, which runs nothing."""
+def read_shards(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    """Reads all weights of transformers' layout; `.bin` as tensors only, which runs nothing.
+
+    Raises:
+        FileNotFoundError: There are none.
+    """
     from safetensors.torch import load_file
 
     folder = Path(checkpoint.source)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from vbench.checkpoints import Checkpoint
 from vbench.errors import ModelError
 from vbench.models.loading import check_keys, explained, freeze, quietly
-from vbench.models.vlm.assembled import find_config, read_config_dict, register
+from vbench.models.vlm.assembled import find_config, find_weights, read_config_dict, register
 from vbench.models.vlm.lora import Adapter
 from vbench.models.vlm.processors import packages_named
 
@@ -153,17 +153,21 @@ def _source(
     """Returns which `from_pretrained` loads the weights, and from where."""
     from transformers import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING, AutoModelForImageTextToText
 
-    if whole is None:
+    config = None if how.remote_code else find_config(checkpoint)
+    state = None if how.remote_code else find_weights(checkpoint, config)
+    if whole is not None:
+        state = whole.merged(how.dtype)
+    if state is None:
         options: dict[str, Any] = checkpoint.load_options()
         given = {"pretrained_model_name_or_path": checkpoint.source, **options}
         given["trust_remote_code"] = how.remote_code
-        if not how.remote_code:
-            given["config"] = find_config(checkpoint)
+        if config is not None:
+            given["config"] = config
         return AutoModelForImageTextToText.from_pretrained, given
-    config = find_config(checkpoint)
+    config = config or find_config(checkpoint)
     kind: Any = MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING[type(config)]
-    merged = {"config": config, "state_dict": whole.merged(how.dtype)}
-    return kind.from_pretrained, {"pretrained_model_name_or_path": None, **merged}
+    read = {"config": config, "state_dict": state}
+    return kind.from_pretrained, {"pretrained_model_name_or_path": None, **read}
 
 
 def _cast(model: nn.Module, dtype: torch.dtype) -> None:

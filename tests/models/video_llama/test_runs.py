@@ -1,0 +1,57 @@
+"""Commands with the words of conf/: scored, written, cut where a reply ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vbench.models.video_llama.processor import VideoLlamaProcessor
+
+from ..assembled_runs import Rows, log_probs, replies, write_rows
+
+
+@pytest.fixture
+def evaluate(
+    video_llama: Path,
+    tmp_path: Path,
+    write_grey: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., Rows]:
+    """Evaluates two rows about each of two videos and returns the stored replies."""
+    write_rows(tmp_path, write_grey, {"a": 0, "b": 60})
+    monkeypatch.chdir(tmp_path)
+    shown = ("model=video_llama_7b", "sampler.num_frames=3")
+    return lambda name, *words: replies(name, video_llama, *shown, *words)
+
+
+def test_options_are_scored(evaluate: Callable[..., Rows]) -> None:
+    words = ("scorer=option_probability", "prompt=videobench/paper")
+    shared = evaluate("shared", *words)
+    reply = shared[0]["reply"]
+    assert reply["prompt"].startswith("You are able to understand the visual content")
+    assert "###Human: <Video><ImageHere> " in reply["prompt"]
+    assert reply["prompt"].endswith("###Assistant:")
+    assert (reply["visual_tokens"], reply["frame_shape"]) == (5, [3, 8, 8])
+    assert len(set(log_probs(shared))) == 8
+    apart = evaluate("apart", "model.prefix.strategy=full", "fresh=true", *words)
+    assert log_probs(apart) == pytest.approx(log_probs(shared), abs=1e-4)
+
+
+def test_a_question_is_answered_up_to_the_text_that_ends_it(
+    evaluate: Callable[..., Rows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("scorer=letters", "generation=short")
+    written = evaluate("written", *words)
+    assert all(row["reply"]["finish_reason"] == "length" for row in written)
+    whole = max((row["reply"]["text"] for row in written), key=len)
+    end = whole[len(whole) // 2 :][:3]
+    monkeypatch.setattr(VideoLlamaProcessor, "stop_texts", (end,))
+    cut = evaluate("cut", *words)
+    assert {row["key"] for row in cut}.isdisjoint(row["key"] for row in written)
+    said = {row["reply"]["prompt"]: row["reply"]["text"] for row in written}
+    for reply in (row["reply"] for row in cut):
+        assert reply["text"] == said[reply["prompt"]].partition(end)[0].strip()
+        assert reply["finish_reason"] == ("stop" if end in said[reply["prompt"]] else "length")
+    assert any(row["reply"]["finish_reason"] == "stop" for row in cut)

@@ -1,0 +1,60 @@
+"""What these models share about frames and words: a prompt tells when the frames were taken."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor
+
+
+class TimedFrames(ClipFrames):
+    """Frames that come with their times."""
+
+    return_metadata = True
+
+
+class TimedProcessor(SplicedProcessor):
+    """Puts a video's placeholders into a prompt, and when its frames were taken after them."""
+
+    stop_texts: ClassVar[tuple[str, ...]] = ("###",)
+    """Vicuna of 2023 has no token for the end of a turn."""
+
+    after: str
+    """What the original writes between the sentence and a question."""
+
+    def replace_video_token(self, video_inputs: dict[str, Any], video_idx: int, **_: Any) -> str:
+        """Returns the placeholders of one video, and the sentence about its frames."""
+        taken = video_inputs["video_metadata"][video_idx]
+        return (
+            f"{self.video_token * self.features}</Video> "
+            f"{sentence([place / taken.fps for place in taken.frames_indices])}{self.after}"
+        )
+
+
+def sentence(times_s: list[float]) -> str:
+    """Tells the times, in seconds to one decimal, as the demos of both models do.
+
+    >>> sentence([0.0, 1.25])
+    'The video contains 2 frames sampled at 0.0, 1.2 seconds.'
+    """
+    told = ", ".join(str(round(time, 1)) for time in times_s)
+    return f"The video contains {len(times_s)} frames sampled at {told} seconds."
+
+
+def marked(tokenizer: Any, mark: str, place: int) -> Any:
+    """Gives a mark the first id after the model's words.
+
+    Args:
+        tokenizer: LLaMA's, which may know fewer words than the model has rows.
+        mark: What stands for a visual feature.
+        place: Its id.
+
+    Raises:
+        ValueError: The tokenizer knows more words than the model.
+    """
+    words = len(tokenizer)
+    if words > place:
+        raise ValueError(f"{words} words in the tokenizer, {place} in the model")
+    spare = [f"<spare_{number}>" for number in range(words, place)]
+    tokenizer.add_special_tokens({"additional_special_tokens": [*spare, mark]})
+    return tokenizer
