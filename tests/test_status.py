@@ -286,6 +286,7 @@ def test_a_sweep_that_was_stopped_before_its_report_says_so(
     shutil.rmtree(folder / "jobs")
     (constant,) = folder.rglob("oracle-constant/*")
     note(constant, "done", samples=1, answered=1)
+    (constant / "summary.json").write_text('{"tests": {}, "coverage": {}}')
     noted = (folder / "multirun.yaml").read_text()
     (folder / "multirun.yaml").write_text(noted.replace(",oracle/perfect", ""))
     (folder / "report.html").unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -116,6 +117,35 @@ def test_a_folder_that_has_moved_knows_its_jobs(half: Path, tmp_path: Path) -> N
     assert missing(moved) == missing(half)
     (finished(moved)[0] / "summary.json").unlink()
     assert len(missing(moved)) == 3
+
+
+def test_a_folder_that_is_half_deleted_is_read_as_far_as_it_goes(
+    half: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    left = tmp_path / "left"
+    shutil.copytree(half, left)
+    gone, broken, *_ = finished(left)
+    (gone / "records.parquet").unlink()
+    for command in ("status", "table", "report"):
+        assert cli.main([command, str(left)]) == 0
+    said = capsys.readouterr()
+    assert f"{gone}: interrupted: what it wrote at its end is gone\n  vbench evaluate" in said.out
+    assert "left out: 3 of" in said.err
+    (broken / "summary.json").write_text('{"tests": ')
+    assert cli.main(["table", str(left)]) == 1
+    assert "summary cannot be read" in capsys.readouterr().err
+    for run in (gone, broken, *finished(left)):
+        shutil.rmtree(run, ignore_errors=True)
+    assert cli.main(["table", str(left)]) == 1
+    assert "no run is finished yet" in capsys.readouterr().err
+
+
+def test_a_sweep_of_one_job_is_a_sweep(tmp_path: Path) -> None:
+    assert cli.main(["-m", "model=oracle/random", "logger=none", "sweep=one", *rows(tmp_path)]) == 0
+    folder = tmp_path / "outputs" / "sweeps" / "one"
+    assert [note.code for note in read_jobs(folder)] == [0]
+    assert (folder / "report.html").is_file()
+    assert (folder / "tables" / "tests.csv").is_file()
 
 
 def test_tables_wait_for_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

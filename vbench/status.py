@@ -220,7 +220,7 @@ def _unwritten(sweep: SweepCommand, runs: Sequence[RunStatus]) -> bool:
     folder = Path(sweep.folder)
     inside = [run.progress.state for run in runs if folder in run.path.parents]
     there = (folder / "report.html").is_file()
-    return sweep.jobs > 1 and not there and all(state == "done" for state in inside)
+    return not there and all(state == "done" for state in inside)
 
 
 def _state(now: Progress) -> str:

@@ -65,7 +65,7 @@ def sweep(
     _check_folders(configs)
     folder = Path(configs[0].paths.outputs, "sweeps", _name(configs))
     notes = [_note(k, *job, folder) for k, job in enumerate(zip(each, configs, strict=True))]
-    if len(notes) > 1 and _speaks():
+    if _speaks():
         note_jobs(folder, notes)
     here = runs_here(overrides)
     run = prepare(configs) if here else apart
@@ -77,8 +77,7 @@ def sweep(
     except Exception as error:
         if here:
             raise
-        if len(notes) > 1:
-            _give_up(folder)
+        _give_up(folder)
         raise RunError(
             "the launcher failed",
             where=str(folder),
@@ -135,7 +134,7 @@ class _Task:
         else:
             with _as_own_command(words):
                 code = self.run(config)
-        if len(self.notes) > 1 and _speaks():
+        if _speaks():
             note_job(self.folder, replace(note, code=code))
             _conclude(self.folder)
         return code

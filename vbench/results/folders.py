@@ -17,6 +17,11 @@ def is_run(folder: Path) -> bool:
     return False
 
 
+def is_finished(run: Path) -> bool:
+    """Says whether a run's folder has what a run writes at its end."""
+    return all((run / name).is_file() for name in ("records.parquet", "summary.json"))
+
+
 def runs_under(folder: Path) -> list[Path]:
     """Returns the run folders at or below a folder, sorted; it does not look into runs."""
     return [place for place in _outside_runs(folder) if is_run(place)]

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from vbench.errors import RunError
 from vbench.records import FINAL, Prediction
+from vbench.results.folders import is_finished
 from vbench.results.process import lives
 from vbench.results.samples import read_samples
 from vbench.results.store import merge, prediction_files
@@ -89,8 +90,12 @@ def progress(folder: Path) -> Progress:
     except RunError:  # not written yet
         total = None
     shares = _shares(folder, writers)
+    state, reason = _overall(shares)
+    if state == "done" and not is_finished(folder):
+        state, reason = "interrupted", "what it wrote at its end is gone"
     return Progress(
-        *_overall(shares),
+        state,
+        reason,
         age_s=min((s.age_s for s in shares), default=0.0),
         done=sum(row.status in FINAL for row in rows.values()),
         total=total,

@@ -46,7 +46,7 @@ def load_run(path: str | Path) -> Run:
         path: The run folder.
 
     Raises:
-        RunError: It is no run folder, or the run is not finished.
+        RunError: It is no run folder, or the run is not finished, or its summary is damaged.
     """
     folder = Path(path)
     config = read_config(folder)
@@ -55,8 +55,22 @@ def load_run(path: str | Path) -> Run:
             "the run is not finished", where=str(folder), why="it has no summary.json",
             mend="type its command again: it resumes",
         )  # fmt: skip
-    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    return Run(folder, config, summary)
+    return Run(folder, config, _summary(folder / "summary.json"))
+
+
+def _summary(file: Path) -> dict[str, Any]:
+    try:
+        summary: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if not {"tests", "coverage"} <= summary.keys():
+            raise ValueError("it has no 'tests' or no 'coverage'")
+    except (OSError, ValueError, AttributeError) as error:
+        raise RunError(
+            "the run's summary cannot be read",
+            where=str(file),
+            why=str(error),
+            mend="delete it, and type the run's command again: it writes it from the answers",
+        ) from error
+    return summary
 
 
 def metric_mark(config: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from vbench.metrics.outcomes import Row
 from vbench.results.ablation import ablations
 from vbench.results.curves import drawing
 from vbench.results.drawing import save_drawing
-from vbench.results.folders import existing, is_run, runs_under
+from vbench.results.folders import existing, is_finished, is_run, runs_under
 from vbench.results.graded import graded_rows
 from vbench.results.jobs import JobNote, read_jobs
 from vbench.results.layouts import RunSummary, tables
@@ -28,7 +28,7 @@ def finished(sweep: Path) -> list[Path]:
     Args:
         sweep: Its folder, or any that holds runs.
     """
-    there = [run for run in runs_under(sweep) if _is_finished(run)]
+    there = [run for run in runs_under(sweep) if is_finished(run)]
     places = {_place(sweep, job).resolve(): job.number for job in read_jobs(sweep)}
     return sorted(there, key=lambda run: places.get(run.resolve(), len(places)))
 
@@ -39,9 +39,9 @@ def missing(sweep: Path) -> list[str]:
     Args:
         sweep: Its folder, or any that holds runs.
     """
-    jobs = [job for job in read_jobs(sweep) if not _is_finished(_place(sweep, job))]
+    jobs = [job for job in read_jobs(sweep) if not is_finished(_place(sweep, job))]
     known = {_place(sweep, job).resolve() for job in jobs}
-    others = [run for run in runs_under(sweep) if not _is_finished(run)]
+    others = [run for run in runs_under(sweep) if not is_finished(run)]
     told = [f"{job.words}{' (failed)' if job.code == 1 else ''}" for job in jobs]
     return [*told, *(str(run) for run in others if run.resolve() not in known)]
 
@@ -57,7 +57,7 @@ def runs_of(paths: Sequence[str]) -> list[Path]:
     """
     found: list[Path] = []
     for path in map(existing, paths):
-        if is_run(path) or not runs_under(path):
+        if is_run(path) or not (runs_under(path) or read_jobs(path)):
             found.append(path)
             continue
         done, left = finished(path), missing(path)
@@ -68,10 +68,6 @@ def runs_of(paths: Sequence[str]) -> list[Path]:
             sys.stderr.write(f"vbench: not finished, and left out: {len(left)} of {path}\n")
         sys.stderr.writelines(f"  {visible(words)}\n" for words in left)
     return list(dict.fromkeys(found))
-
-
-def _is_finished(run: Path) -> bool:
-    return (run / "summary.json").is_file()
 
 
 def _place(sweep: Path, job: JobNote) -> Path:
