@@ -41,8 +41,9 @@ def own_state(llama: Llama) -> State:
         **linear("llama_proj", llama.width, VIDEO.width),
     }
     state = random_tensors(shapes, 0.4, seed=6) | counter("Qformer") | counter("video_Qformer")
+    turns = 1e4 ** -(torch.arange(0, 8, 2) / 8)
     for number in range(llama.layers):
-        state[f"llama_model.model.layers.{number}.self_attn.rotary_emb.inv_freq"] = torch.ones(4)
+        state[f"llama_model.model.layers.{number}.self_attn.rotary_emb.inv_freq"] = turns
     return state
 
 

@@ -19,26 +19,34 @@ def evaluate(
     write_grey: Callable[..., None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., Rows]:
-    """Evaluates two rows about each of two videos and returns the stored replies."""
-    write_rows(tmp_path, write_grey, {"a": 0, "b": 60})
+    """Evaluates two rows about a video and returns the stored replies."""
+    write_rows(tmp_path, write_grey, {"a": 0})
     monkeypatch.chdir(tmp_path)
     shown = ("model=video_llama_7b", "sampler.num_frames=3")
     return lambda name, *words: replies(name, video_llama, *shown, *words)
 
 
+OPTIONS = ("scorer=option_probability", "prompt=videobench/paper")
+
+
 def test_options_are_scored(evaluate: Callable[..., Rows]) -> None:
-    words = ("scorer=option_probability", "prompt=videobench/paper")
-    shared = evaluate("shared", *words)
-    reply = shared[0]["reply"]
+    found = evaluate("scored", *OPTIONS)
+    reply = found[0]["reply"]
     assert reply["prompt"].startswith("You are able to understand the visual content")
     assert "###Human: <Video><ImageHere> " in reply["prompt"]
     assert reply["prompt"].endswith("###Assistant:")
     assert (reply["visual_tokens"], reply["frame_shape"]) == (5, [3, 8, 8])
-    assert len(set(log_probs(shared))) == 8
-    apart = evaluate("apart", "model.prefix.strategy=full", "fresh=true", *words)
+    assert len(set(log_probs(found))) == 4
+
+
+@pytest.mark.slow
+def test_options_scored_apart_have_the_same_scores(evaluate: Callable[..., Rows]) -> None:
+    shared = evaluate("shared", *OPTIONS)
+    apart = evaluate("apart", "model.prefix.strategy=full", "fresh=true", *OPTIONS)
     assert log_probs(apart) == pytest.approx(log_probs(shared), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_up_to_the_text_that_ends_it(
     evaluate: Callable[..., Rows], monkeypatch: pytest.MonkeyPatch
 ) -> None:
