@@ -52,6 +52,18 @@ def test_count_rules_stay_in_range_in_order_and_distinct_when_there_are_enough(
         assert len(set(positions)) == k
 
 
+@given(n=counts, k=wanted)
+def test_segment_midpoints_equal_their_source(n: int, k: int) -> None:
+    """Video-ChatGPT asks for as many frames as there are, where there are fewer."""
+    wanted = min(n, k)
+    size = float(n - 1) / wanted
+    marks = [int(np.round(size * i)) for i in range(wanted + 1)]
+    found = rules.segment_midpoints(n, k)
+    assert found == [(marks[i] + marks[i + 1]) // 2 for i in range(wanted)]
+    assert found == sorted(found)
+    assert n <= k or len(set(found)) == k
+
+
 @pytest.mark.parametrize(
     ("name", "frames", "k", "expected"),
     [  # last index and first index that peers' own code gives

@@ -11,6 +11,7 @@ import math
 import random
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 from vbench.frames.timeline import EPSILON_S
 
@@ -46,7 +47,7 @@ def uniform_midpoints(n: int, k: int) -> list[int]:
     """Centre of k equal segments: floor((i + 1/2) n/k).
 
     Source: Temporal Segment Networks (Wang et al., 2016) as tested by MMAction2 (SampleFrames,
-    test_mode); ViFi-CLIP, Video-ChatGPT.
+    test_mode); ViFi-CLIP.
 
     >>> uniform_midpoints(240, 8)
     [15, 45, 75, 105, 135, 165, 195, 225]
@@ -76,6 +77,21 @@ def segment_offset(n: int, k: int) -> list[int]:
     """
     segment = (n - 1) / k
     return [int(segment / 2) + round(segment * i) for i in range(k)]
+
+
+def segment_midpoints(n: int, k: int) -> list[int]:
+    """Segments of (n-1)/k frames with rounded ends, the middle of each: all n where k is larger.
+
+    Where k is larger, segments are (n-1)/n frames, so that neighbours may coincide.
+
+    Source: Video-ChatGPT (video_chatgpt/eval/model_utils.py, get_seq_frames).
+
+    >>> segment_midpoints(240, 8)
+    [15, 45, 75, 105, 134, 164, 194, 224]
+    """
+    count = min(n, k)
+    ends = [round((n - 1) / count * i) for i in range(count + 1)]
+    return [(start + end) // 2 for start, end in pairwise(ends)]
 
 
 def seeded_random(n: int, k: int, seed: str) -> list[int]:

@@ -40,7 +40,7 @@ def test_velocitis_prompt_is_read_as_transformers_of_2024_did(
     template = yaml.safe_load(PROMPT.read_text())["template"]
     text = template.replace("{caption}", "A man — says no,  twice!")
     rendered = Renderer("pllava", clips.processor, None, None).render(
-        Message(text, render="raw"), shows_video=True
+        Message(text, render="raw"), shows_video=True, scored=True
     )
     assert rendered.text == text.replace("<video>", "<image>")
     found = reader.prompt(rendered, "<image>" * 2304)
@@ -57,13 +57,13 @@ def test_velocitis_prompt_is_read_as_transformers_of_2024_did(
 
 def test_a_chat_is_a_conversation_of_its_evaluations(clips: ClipInputs) -> None:
     renderer = Renderer("pllava", clips.processor, None, None)
-    chat = renderer.render(Message("What jumps?", render="chat"), shows_video=True)
+    chat = renderer.render(Message("What jumps?", render="chat"), shows_video=True, scored=True)
     assert chat.text == "USER: <image>\nWhat jumps? ASSISTANT:"
     assert chat.add_special_tokens
     own = Message(
         "Why?", render="chat", system="Be brief.", turns=(("user", "A?"), ("assistant", "B."))
     )
-    assert renderer.render(own, shows_video=False).text == (
+    assert renderer.render(own, shows_video=False, scored=True).text == (
         "Be brief. USER: A? ASSISTANT:B.</s>USER: Why? ASSISTANT:"
     )
 

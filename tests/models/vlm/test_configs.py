@@ -25,6 +25,7 @@ PUBLISHED = {
     "owl_con_7b": ("MAGAer13/mplug-owl-llama-7b-video", "segment_offset", 32),
     "pllava_7b": ("ermu2001/pllava-7b", "segment_offset", 16),
     "pllava_13b": ("ermu2001/pllava-13b", "segment_offset", 16),
+    "video_chatgpt_7b": ("mmaaz60/LLaVA-7B-Lightening-v1-1", "segment_midpoints", 100),
 }
 
 

@@ -10,28 +10,12 @@ from typing import Any, ClassVar
 
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import CLIPVisionModel, LlamaForCausalLM
+from transformers import LlamaForCausalLM
 from transformers.activations import ACT2FN
 
 from vbench.models.pllava.config import POOLED, PllavaConfig
+from vbench.models.vlm.clip_tower import ClipTower
 from vbench.models.vlm.spliced import SplicedModel
-
-_LAYER = -2
-"""The layer of CLIP whose states are read, as in LLaVA: the one before the last."""
-
-
-class VisionTower(nn.Module):
-    """CLIP under the name that files of transformers 4 give it."""
-
-    def __init__(self, config: Any) -> None:
-        super().__init__()
-        made = CLIPVisionModel(config)
-        self.vision_model = getattr(made, "vision_model", made)  # one level less since 5.x
-
-    def forward(self, frames: Tensor) -> Tensor:
-        """Takes (frames, 3, height, width), returns (frames, patches, width)."""
-        states = self.vision_model(frames, output_hidden_states=True).hidden_states
-        return states[_LAYER][:, 1:]  # type: ignore[no-any-return]
 
 
 class Projector(nn.Module):
@@ -67,13 +51,13 @@ class PllavaForConditionalGeneration(SplicedModel):
 
     def __init__(self, config: Any) -> None:
         super().__init__(config)
-        self.vision_tower = VisionTower(config.vision_config)
+        self.vision_tower = ClipTower(config.vision_config)
         self.multi_modal_projector = Projector(config)
         self.language_model = LlamaForCausalLM(config.text_config)
         self.post_init()
 
     def get_video_features(self, pixel_values_videos: Tensor) -> Tensor:
         """Takes (videos, frames, 3, height, width), returns (videos, features, width)."""
-        patches = self.vision_tower(pixel_values_videos.flatten(0, 1))
+        patches = self.vision_tower(pixel_values_videos.flatten(0, 1))[:, 1:]
         shape = pixel_values_videos.shape[:2]
         return self.multi_modal_projector(patches.unflatten(0, shape))  # type: ignore[no-any-return]

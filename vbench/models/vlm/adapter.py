@@ -12,6 +12,7 @@ import torch
 
 from vbench.checkpoints import find_checkpoint
 from vbench.errors import ConfigError, VbenchError
+from vbench.models.vlm.assembled import borrowed
 from vbench.models.vlm.batch import score_batch
 from vbench.models.vlm.clip_inputs import Blind, ClipInputs
 from vbench.models.vlm.generation import Asked, Generation, end_tokens, write
@@ -85,6 +86,7 @@ class HfVideoLanguageModel:
         added = Adapter.of(adapter, self._checkpoint) if adapter else None
         self._loading = Loading(precision, device_map, quantization, added, trust_remote_code)
         config = read_config(self._checkpoint, remote_code=trust_remote_code)
+        self._parts: dict[str, Any] = {"checkpoint": self._checkpoint} | borrowed(config, added)
         budget = dict(visual or {})
         self._blind = _blind(budget.pop("blind", None))
         if self._blind == "none":
@@ -128,9 +130,7 @@ class HfVideoLanguageModel:
 
     @cached_property
     def _content(self) -> dict[str, str]:
-        adapter = self._loading.adapter
-        extra = {"adapter": adapter.identity()} if adapter else {}
-        return {"checkpoint": self._checkpoint.identity(), **extra}
+        return {name: part.identity() for name, part in self._parts.items()}
 
     def identity(self) -> str:
         """Returns the checkpoint's content and every setting that can change an answer."""

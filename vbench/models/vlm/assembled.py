@@ -13,10 +13,12 @@ def register() -> None:
     """Makes them known to transformers, once in a process."""
     from vbench.models.mplug_owl import registration as mplug_owl
     from vbench.models.pllava import registration as pllava
+    from vbench.models.video_chatgpt import registration as video_chatgpt
     from vbench.models.video_llama import registration as video_llama
 
     mplug_owl.register()
     pllava.register()
+    video_chatgpt.register()
     video_llama.register()
 
 
@@ -69,6 +71,19 @@ def find_weights(checkpoint: Checkpoint, config: Any) -> dict[str, Any] | None:
     return read_weights(checkpoint, own[1], config.vision_config.num_hidden_layers)
 
 
+def borrowed(config: Any, adapter: Any = None) -> dict[str, Any]:
+    """Returns what weights are taken from beside the model's own checkpoint, each by its part.
+
+    Args:
+        config: The model's.
+        adapter: What is added to its weights, if anything.
+    """
+    from vbench.models.vlm.llava_files import LlavaFilesConfig
+
+    found = {"vision": config.tower} if isinstance(config, LlavaFilesConfig) else {}
+    return found | ({"adapter": adapter} if adapter else {})
+
+
 def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
     """Returns config and processor of a model whose config.json names another one's type."""
     from vbench.models.blip2.files import own_file
@@ -76,6 +91,8 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
     from vbench.models.mplug_owl.processor import MplugOwlImageProcessor
     from vbench.models.pllava.config import PllavaConfig, is_pllava
     from vbench.models.pllava.processor import PllavaProcessor
+    from vbench.models.video_chatgpt.config import VideoChatGptConfig, is_video_chatgpt
+    from vbench.models.video_chatgpt.processor import VideoChatGptProcessor
     from vbench.models.video_llama.config import VideoLlamaConfig
     from vbench.models.video_llama.processor import VideoLlamaProcessor
 
@@ -84,6 +101,8 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
     said = read_config_dict(checkpoint)
     if is_pllava(said):
         return PllavaConfig, PllavaProcessor
+    if is_video_chatgpt(said):
+        return VideoChatGptConfig, VideoChatGptProcessor
     owl = said.get("model_type") == MplugOwlConfig.model_type
     if owl and is_for_images(weight_names(checkpoint)):
         return MplugOwlImageConfig, MplugOwlImageProcessor

@@ -23,6 +23,7 @@ from vbench.models.loading import explained, quietly
 
 _WRAPPED = re.compile(r"(^|\.)base_model\.model\.")
 """What PEFT puts before every name of what it wraps: the model, or a part of it."""
+_BINS = "pytorch_model*.bin"
 _PART = re.compile(r"(?P<layer>.+)\.lora_(?P<part>[AB])\.(?:\w+\.)?weight")
 
 
@@ -32,13 +33,16 @@ class Adapter:
 
     `model.adapter` is a folder or hub id of a PEFT adapter; or `{checkpoint: …, alpha: …}`: all
     weights as PEFT wraps them, by folder or hub id, and the `lora_alpha` that goes with them; or
-    `{alpha: …}`, where the model's own checkpoint is such weights.
+    `{alpha: …}`, where the model's own checkpoint is such weights; or `{tuned: …}`: a folder or hub
+    id with those weights that training changed, which replace the checkpoint's.
     """
 
     checkpoint: Checkpoint
     alpha: float | None = None
     own: bool = False
     """Whether it lies in the model's own checkpoint."""
+    tuned: bool = False
+    """Whether it is some of the weights, which replace others."""
 
     @classmethod
     def of(cls, setting: str | Mapping[str, Any], own: Checkpoint | None = None) -> Adapter:
@@ -54,7 +58,9 @@ class Adapter:
         """
         if isinstance(setting, str):
             return cls(find_checkpoint(setting))
-        known = ("checkpoint", "alpha")
+        if set(setting) == {"tuned"} and isinstance(setting["tuned"], str):
+            return cls(find_checkpoint(setting["tuned"]), tuned=True)
+        known = ("checkpoint", "alpha", "tuned")
         for name in setting:
             if name not in known:
                 raise ConfigError(
@@ -82,8 +88,8 @@ class Adapter:
 
     @property
     def whole(self) -> bool:
-        """Whether it brings all weights, the checkpoint's own replaced."""
-        return self.alpha is not None
+        """Whether the model is loaded with weights that it brings, not with layers of PEFT's."""
+        return self.alpha is not None or self.tuned
 
     def identity(self) -> str:
         """Returns its content, and its scale where the file does not say it."""
@@ -115,6 +121,8 @@ class Adapter:
     def merged(self, dtype: torch.dtype) -> dict[str, Tensor]:
         """Returns all weights, the low-rank part added, under the names of the plain model.
 
+        Of tuned weights: those that there are, under the names of their file.
+
         Args:
             dtype: Of the weights that are changed: as they will be loaded.
 
@@ -122,7 +130,9 @@ class Adapter:
             ModelError: The files cannot be read, or are not what PEFT saves of a wrapped model.
         """
         with explained(self.name, "weights"):
-            state = read_shards(self.checkpoint)
+            state = read_shards(self.checkpoint, "*.bin" if self.tuned else _BINS)
+        if self.tuned:
+            return state
         return merge(self.name, state, self.alpha or 0.0, dtype)
 
 
@@ -178,8 +188,12 @@ def _not_wrapped(name: str, why: str) -> ModelError:
     )
 
 
-def read_shards(checkpoint: Checkpoint) -> dict[str, Tensor]:
+def read_shards(checkpoint: Checkpoint, bins: str = _BINS) -> dict[str, Tensor]:
     """Reads all weights of transformers' layout; `.bin` as tensors only, which runs nothing.
+
+    Args:
+        checkpoint: Where they are.
+        bins: What files of pickled tensors are called.
 
     Raises:
         FileNotFoundError: There are none.
@@ -188,13 +202,11 @@ def read_shards(checkpoint: Checkpoint) -> dict[str, Tensor]:
 
     folder = Path(checkpoint.source)
     if checkpoint.revision is not None:
-        folder = _downloaded(checkpoint)
+        folder = _downloaded(checkpoint, bins)
     files = sorted(folder.glob("model-*.safetensors"))  # shards come before a file beside them
-    files = (
-        files or sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
-    )
+    files = files or sorted(folder.glob("*.safetensors")) or sorted(folder.glob(bins))
     if not files:
-        raise FileNotFoundError(f"no *.safetensors and no pytorch_model*.bin in {folder}")
+        raise FileNotFoundError(f"no *.safetensors and no {bins} in {folder}")
     state: dict[str, Tensor] = {}
     for path in files:
         if path.suffix == ".safetensors":
@@ -204,9 +216,9 @@ def read_shards(checkpoint: Checkpoint) -> dict[str, Tensor]:
     return state
 
 
-def _downloaded(checkpoint: Checkpoint) -> Path:
+def _downloaded(checkpoint: Checkpoint, bins: str) -> Path:
     from huggingface_hub import snapshot_download
 
-    wanted = ["*.safetensors", "pytorch_model*.bin"]
+    wanted = ["*.safetensors", bins]
     options: dict[str, Any] = checkpoint.load_options()
     return Path(snapshot_download(checkpoint.source, allow_patterns=wanted, **options))

@@ -1,0 +1,1 @@
+"""Video-ChatGPT, which transformers has no class for, in the form that transformers asks for."""
