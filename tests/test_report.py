@@ -175,6 +175,19 @@ def test_runs_of_other_samples_are_not_mixed(
     assert "2 samples are not in all runs" in found.words
 
 
+def test_what_is_drawn_of_many_runs_is_said(evaluate_rows: Evaluate, tmp_path: Path) -> None:
+    row = {"id": "1", "positive": "a cat", "negative": "a dog"}
+    one = evaluate_rows([row])
+    for k in range(11):
+        shutil.copytree(one, tmp_path / f"run{k}")
+    page = Page(report_runs([str(tmp_path)]))
+    assert page.words.count("Of the first 10 of 11 runs.") == 2
+    assert "each of the 11 runs: 100 % of 1 samples answered" in page.words
+    assert "Commands of 11 runs" in page.words
+    assert "vbench evaluate dataset=table" in page.words
+    assert "++" not in page.words
+
+
 def test_a_sweep_is_reported_while_it_goes_on(
     evaluate_rows: Evaluate, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,7 +204,7 @@ def test_a_sweep_is_reported_while_it_goes_on(
     assert "vbench status" in caught.value.mend
     total = progress(tmp_path / "sweep" / "b").total
     assert total
-    assert caught.value.why == f"done, {total} of {total} answers"
+    assert caught.value.why == f"interrupted, {total} of {total} answers"
     (tmp_path / "none").mkdir()
     with pytest.raises(RunError, match="no finished run") as caught:
         report_runs([str(tmp_path / "none")])

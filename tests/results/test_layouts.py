@@ -11,6 +11,7 @@ from vbench.results.layouts import (
     VELOCITI_3,
     RunSummary,
     paper_table,
+    run_notes,
     table_of_tests,
     tables,
 )
@@ -172,6 +173,17 @@ def test_a_run_without_answers_still_has_a_table():
     (table,) = tables([RunSummary("a", empty)]).values()
     assert table.title == "a: accuracy in %, no test answered"
     assert table.notes[-1] == "a: 0 % of 3 samples answered, 3 not: 2 unparsed, 1 oom"
+
+
+def test_many_runs_with_all_answers_share_a_note():
+    coverage = {"n": 3, "answered": 3, "failed": [], "incomplete": {}}
+    same = {"tests": {}, "coverage": coverage}
+    notes = run_notes([RunSummary(name, same) for name in "abcd"])
+    assert notes == ["each of the 4 runs: 100 % of 3 samples answered"]
+    other = {"tests": {}, "coverage": coverage | {"answered": 2}}
+    notes = run_notes([*(RunSummary(name, same) for name in "abc"), RunSummary("d", other)])
+    assert len(notes) == 4
+    assert notes[-1] == "d: 66 % of 3 samples answered, 1 not"
 
 
 def test_a_run_of_an_earlier_version_knows_no_statuses():

@@ -15,6 +15,9 @@ from vbench.results.tables import Cell, Column, Line, Table
 Summary = Mapping[str, Any]
 """What summary.json holds; see `statistics.summary`."""
 
+MOST_NOTES = 3
+"""Runs that are told one by one how many of their samples are answered, where all say the same."""
+
 
 @dataclass(frozen=True)
 class RunSummary:
@@ -236,13 +239,21 @@ def run_notes(runs: Sequence[RunSummary]) -> list[str]:
         notes.append("answered: share, and the value if the rest were all wrong - all right")
     limits = dict.fromkeys(run.limit for run in runs if run.limit is not None)
     notes += [f"limit={n}: a seeded draw of at most {n} samples per test" for n in limits]
-    for run in runs:
-        coverage = run.summary["coverage"]
-        told = [answered(coverage)] if coverage["n"] else []
-        told += [line] if (line := short(coverage)) else []
-        notes += [f"{run.label}: {line}" for line in told]
+    told = [_behind(run) for run in runs]
+    if len(runs) > MOST_NOTES and all(lines == told[0] for lines in told):
+        notes += [f"each of the {len(runs)} runs: {line}" for line in told[0]]
+        told = [[] for _ in runs]
+    for run, lines in zip(runs, told, strict=True):
+        notes += [f"{run.label}: {line}" for line in lines]
         notes += [*_observed(run), *_unheard(run)]
     return notes
+
+
+def _behind(run: RunSummary) -> list[str]:
+    """Returns how many samples, and which frames, are behind a run's numbers."""
+    coverage = run.summary["coverage"]
+    told = [answered(coverage)] if coverage["n"] else []
+    return told + ([line] if (line := short(coverage)) else [])
 
 
 def _unheard(run: RunSummary) -> list[str]:

@@ -42,7 +42,8 @@ def _command(folder: Path, changes: Mapping[str, str | None]) -> str:
     home = Path(config["paths"]["outputs"], "runs").resolve()
     if config["run_dir"] is not None or home not in folder.resolve().parents:
         changed["run_dir"] = _quoted(folder)  # a sweep chose it, or the folder has moved since
-    kept = [word for word in words if word.lstrip("+").partition("=")[0] not in changed]
+    plain = [word.lstrip("+") for word in words]
+    kept = [word for word in plain if word.partition("=")[0] not in changed]
     added = [f"{key}={value}" for key, value in changed.items() if value is not None]
     return "vbench evaluate " + shlex.join([*kept, *added])
 
@@ -77,7 +78,7 @@ def sweep_command(folder: Path) -> SweepCommand | None:
     with suppress(OSError, ValueError, TypeError, KeyError, yaml.YAMLError, VbenchError):
         text = (folder / "multirun.yaml").read_text(encoding="utf-8")
         noted: dict[str, Any] = yaml.safe_load(text)
-        words = noted["hydra"]["overrides"]["task"]
+        words = [word.lstrip("+") for word in noted["hydra"]["overrides"]["task"]]
         launcher = [
             word
             for word in noted["hydra"]["overrides"].get("hydra", ())

@@ -229,6 +229,30 @@ def test_a_phone_shows_all_of_it_without_sideways_scrolling(page: Any) -> None:
     assert page.is_visible("#list")
 
 
+def test_no_bar_hides_what_a_link_leads_to(page: Any) -> None:
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.click("nav a[href='#results']")
+        page.wait_for_timeout(50)
+        bar, head = (
+            page.locator(place).first.bounding_box() for place in (".top", "#results section h2")
+        )
+        assert head["y"] >= bar["y"] + bar["height"]
+
+
+def test_what_is_wider_than_a_phone_keeps_its_names_and_fades(page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.click("nav a[href='#results']")
+    value = page.locator(".glance .value").first.bounding_box()
+    assert value["x"] + value["width"] <= 390
+    page.click("text=All numbers")
+    page.wait_for_selector(".wide.more > .numbers")
+    page.evaluate("document.querySelector('.numbers').parentElement.scrollLeft = 9999")
+    page.wait_for_selector(".wide:not(.more) > .numbers")
+    name = page.locator(".numbers tbody th").first.bounding_box()
+    assert name["x"] == page.locator(".glance").bounding_box()["x"]
+
+
 def test_a_screenshot_is_no_blank_page(page: Any, tmp_path: Path) -> None:
     from PIL import Image
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -133,12 +134,15 @@ def plots(runs: Sequence[Shown], graded: Sequence[Rows]) -> list[Figure]:
     """
     kept = runs[:MOST_RUNS]
     plotted = [shown.plotted for shown in kept]
-    found = [ablation_figure(one) for one in ablations([shown.run for shown in runs], graded)]
-    found += [accuracy(plotted), outcomes(plotted)]
+    found = [accuracy(plotted), outcomes(plotted)]
     asked = [shown for shown in kept if shown.probable]
     said = [(shown.name, reliability(shown.records.rows(*GRADED, "cluster"))) for shown in asked]
     told = [(name, curve) for name, curve in said if curve is not None]
-    return [*found, calibration(told)] if told else found
+    found += [calibration(told)] if told else []
+    if len(runs) > len(kept):
+        first = f"Of the first {len(kept)} of {len(runs)} runs. "
+        found = [replace(figure, caption=first + figure.caption) for figure in found]
+    return [*(ablation_figure(one) for one in ablations([s.run for s in runs], graded)), *found]
 
 
 def margin_plots(runs: Sequence[Shown]) -> list[Figure]:
@@ -190,6 +194,10 @@ def _said(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _typed(run: Run) -> list[str]:
+    return [str(word) for word in run.config["command"]["overrides"]]
+
+
 def commands(runs: Sequence[Shown]) -> list[tuple[str, str, str]]:
     """Returns each run's name, what was typed, and its folder.
 
@@ -199,7 +207,7 @@ def commands(runs: Sequence[Shown]) -> list[tuple[str, str, str]]:
     return [
         (
             shown.name,
-            " ".join(["vbench evaluate", *map(str, shown.run.config["command"]["overrides"])]),
+            shlex.join(["vbench", "evaluate", *(word.lstrip("+") for word in _typed(shown.run))]),
             str(Path(shown.run.path)),
         )
         for shown in runs

@@ -12,6 +12,7 @@ function open(n) {
   if (place >= 0) reveal(place);
   draw();
   showDetail(n);
+  fadeAll();
 }
 
 function closeDetail() {
@@ -28,6 +29,16 @@ function emptyDetail() {
     key("j"), " ", key("k"), " next and previous   ", key("/"), " search   ", key("Esc"), " back"));
 }
 
+/** Lets what is wider than the screen fade out at its right for as long as there is more. */
+function fade(element) {
+  const rest = element.scrollWidth - element.clientWidth - element.scrollLeft;
+  element.classList.toggle("more", rest > 2);
+}
+
+function fadeAll() {
+  document.querySelectorAll(".wide, .answers").forEach(fade);
+}
+
 /** Shows the part that the address names: #results, #samples, #samples/TEST/ID, #settings. */
 function route() {
   const [, name, sample] = /^#?([a-z]*)\/?(.*)$/s.exec(location.hash);
@@ -38,6 +49,7 @@ function route() {
     if (here) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
+  fadeAll();
   if (view !== browser) return;
   refresh();
   if (sample) {
@@ -98,6 +110,11 @@ buildFilters();
 buildList();
 emptyDetail();
 window.addEventListener("hashchange", route);
+window.addEventListener("resize", fadeAll);
+document.addEventListener("toggle", fadeAll, true);
+document.addEventListener("scroll", ({ target }) => {
+  if (target instanceof Element && target.matches(".wide, .answers")) fade(target);
+}, true);
 route();
 document.documentElement.dataset.ready = "true";
 prepareWhenIdle();
