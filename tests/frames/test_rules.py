@@ -162,3 +162,14 @@ def test_fps_counts_time_and_spreads_evenly_past_the_cap() -> None:
 def test_on_screen_is_the_last_frame_not_later(times: list[float], moments: list[float]) -> None:
     expected = {max((i for i, t in enumerate(times) if t <= m + 1e-6), default=0) for m in moments}
     assert rules.on_screen(times, moments) == sorted(expected)
+
+
+@given(n=counts, rate=st.sampled_from([1, 2, 8, 10, 24, 25, 30, 60]), clips=st.integers(1, 9))
+def test_clip_ends_are_the_outermost_frames_of_each_clip(n: int, rate: int, clips: int) -> None:
+    """pytorchvideo's clips, [start, start + 2 s), in exact fractions, each frame looked at."""
+    last = max(Fraction(n, rate) - 2, Fraction(0))
+    found = rules.clip_ends(n, float(rate), clips, 2.0)
+    for number, ends in enumerate(found):
+        start = last * number / max(clips - 1, 1)
+        inside = [i for i in range(n) if start <= Fraction(i, rate) < start + 2]
+        assert ends == (inside[0], inside[-1])

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from vbench.errors import ConfigError, DecodeError
 from vbench.frames import rules, samplers
 from vbench.frames.samplers import (
+    ClipSampler,
     CountSampler,
     FixedSampler,
     NestedSampler,
@@ -52,7 +53,7 @@ NAMES = sorted(path.stem for path in CONF.glob("*.yaml") if path.stem != "native
 def test_every_rule_has_a_config_and_every_config_its_own_name() -> None:
     known = {
         name
-        for kind in (CountSampler, NestedSampler, RateSampler, FixedSampler)
+        for kind in (ClipSampler, CountSampler, NestedSampler, RateSampler, FixedSampler)
         for name in kind.names
     }
     assert set(NAMES) >= known
@@ -76,6 +77,7 @@ def test_every_rule_has_a_config_and_every_config_its_own_name() -> None:
         ("fps", {}, list(range(0, 240, 24))),
         ("mid_second", {}, list(range(12, 240, 24))),
         ("velociti20", {}, [24 * s + o for s in range(10) for o in (5, 17)]),
+        ("clip_ends", {"num_clips": 2}, [0, 47, 192, 239]),
         ("first", {}, [0]),
         ("middle", {}, [120]),
     ],
@@ -147,6 +149,7 @@ def any_sampler() -> st.SearchStrategy[Sampler]:
         ),
         st.builds(NestedSampler, num_frames=count, max_frames=st.just(64), **common),
         st.builds(RateSampler, fps=st.floats(0.1, 30), max_frames=st.none() | count, **common),
+        st.builds(ClipSampler, num_clips=count, clip_s=st.floats(0.1, 9), **common),
         st.builds(FixedSampler, st.sampled_from(sorted(FixedSampler.names)), **common),
     )
 
@@ -228,6 +231,9 @@ def test_digest_follows_whatever_changes_the_frames() -> None:
         CountSampler("seeded_random", seed=1),
         NestedSampler(),
         NestedSampler(max_frames=64),
+        ClipSampler(),
+        ClipSampler(num_clips=4),
+        ClipSampler(clip_s=1.0),
         RateSampler(),
         RateSampler(fps=2.0),
         RateSampler(max_frames=8),
@@ -252,6 +258,8 @@ def test_digest_follows_whatever_changes_the_frames() -> None:
         (lambda: NestedSampler(num_frames=33), "sampler.max_frames=33"),
         (lambda: NestedSampler(max_frames=0), "whole number from 1"),
         (lambda: RateSampler(fps=0.0), "above 0"),
+        (lambda: ClipSampler(clip_s=0.0), "seconds above 0"),
+        (lambda: ClipSampler(num_clips=0), "whole number from 1"),
         (lambda: RateSampler(fps=float("nan")), "above 0"),
         (lambda: RateSampler(max_frames=0), "whole number from 1"),
     ],

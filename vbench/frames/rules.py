@@ -199,6 +199,28 @@ def mid_second_moments(start_s: float, end_s: float) -> list[float]:
     return [start_s + s + 0.5 for s in range(count)] or [(start_s + end_s) / 2]
 
 
+def clip_ends(n: int, source_fps: float, clips: int, seconds: float) -> list[tuple[int, int]]:
+    """First and last frame of each of some clips of a few seconds, the first at 0, the last at n.
+
+    Clips of a video that is shorter than all of them together overlap; those of one that is shorter
+    than a single clip are the same.
+
+    Source: ImageBind (data.py: ConstantClipsPerVideoSampler, get_clip and UniformTemporalSubsample
+    of pytorchvideo with decord), used by PandaGPT. Where a clip begins on a frame, rounding may
+    move the original to the next one.
+
+    >>> clip_ends(240, 24.0, 5, 2.0)
+    [(0, 47), (48, 95), (96, 143), (144, 191), (192, 239)]
+    >>> clip_ends(72, 24.0, 3, 2.0)
+    [(0, 47), (12, 59), (24, 71)]
+    """
+    length = seconds * source_fps
+    step = max(n - length, 0.0) / max(clips - 1, 1)
+    starts = [min(math.ceil(step * i - EPSILON_S), n - 1) for i in range(clips)]
+    ends = [min(math.ceil(step * i + length - EPSILON_S), n) for i in range(clips)]
+    return [(start, max(end - 1, start)) for start, end in zip(starts, ends, strict=True)]
+
+
 def velociti20_moments(start_s: float, end_s: float) -> list[float]:
     """A quarter and three quarters into each second of the file that fall in the span.
 

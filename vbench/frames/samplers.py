@@ -185,12 +185,7 @@ class RateSampler(Sampler):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.fps, bool) or not (math.isfinite(self.fps) and self.fps > 0):
-            raise ConfigError(
-                f"fps={self.fps!r} is not a rate",
-                where="sampler.fps",
-                mend="give frames per second above 0, e.g. sampler.fps=2",
-            )
+        _above_zero("fps", self.fps, "frames per second")
         if self.max_frames is not None:
             _at_least_one("max_frames", self.max_frames)
 
@@ -204,6 +199,33 @@ class RateSampler(Sampler):
 
     def _moments(self, span: Span) -> list[float]:
         return rules.fps_moments(span.start_s, span.end_s, self.fps, self.max_frames)
+
+
+@dataclass(frozen=True)
+class ClipSampler(Sampler):
+    """Both ends of some clips of a few seconds."""
+
+    name: str = "clip_ends"
+    num_clips: int = field(default=5, kw_only=True)
+    clip_s: float = field(default=2.0, kw_only=True)
+    """How long a clip is, in seconds."""
+
+    names: ClassVar = frozenset({"clip_ends"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _at_least_one("num_clips", self.num_clips)
+        _above_zero("clip_s", self.clip_s, "seconds")
+
+    def frames_wanted(self, span: Span) -> int:
+        """Returns two for each clip."""
+        return 2 * self.num_clips
+
+    def positions(self, span: Span) -> Iterable[int]:
+        """Applies `rules.clip_ends`."""
+        n = len(span.timestamps_s)
+        found = rules.clip_ends(n, span.source_fps, self.num_clips, self.clip_s)
+        return [position for ends in found for position in ends]
 
 
 @dataclass(frozen=True)
@@ -255,6 +277,15 @@ def _one_of(key: str, value: str, choices: Iterable[str]) -> None:
             f"sampler.{key}={value} does not exist",
             where=f"sampler.{key}",
             mend=did_you_mean(str(value), pool),
+        )
+
+
+def _above_zero(key: str, value: float, unit: str) -> None:
+    if isinstance(value, bool) or not (math.isfinite(value) and value > 0):
+        raise ConfigError(
+            f"{key}={value!r} does not count {unit}",
+            where=f"sampler.{key}",
+            mend=f"give {unit} above 0, e.g. sampler.{key}=2",
         )
 
 

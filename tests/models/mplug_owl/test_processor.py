@@ -47,7 +47,7 @@ def test_prompts_are_read_piece_by_piece(
     template = yaml.safe_load((PROMPTS / f"{name}.yaml").read_text())["template"]
     text = template.replace("{caption}", "A man — says no,  twice!")
     rendered = Renderer("owl", clips.processor, None, None).render(
-        Message(text, render="raw"), shows_video=True
+        Message(text, render="raw"), shows_video=True, scored=False
     )
     assert rendered.text == text.replace("<video>", "<|video|>")
     found = reader.prompt(rendered, "<|video|>" * 5)
@@ -62,13 +62,13 @@ def test_prompts_are_read_piece_by_piece(
 
 def test_a_chat_is_the_conversation_of_the_readme(clips: ClipInputs) -> None:
     renderer = Renderer("owl", clips.processor, None, None)
-    chat = renderer.render(Message("What jumps?", render="chat"), shows_video=True)
+    chat = renderer.render(Message("What jumps?", render="chat"), shows_video=True, scored=False)
     assert chat.text == f"{SYSTEM}\nHuman: <|video|>\nHuman: What jumps?\nAI: "
     assert chat.add_special_tokens
     own = Message(
         "Why?", render="chat", system="Be brief.", turns=(("user", "A?"), ("assistant", "B."))
     )
-    assert renderer.render(own, shows_video=False).text == (
+    assert renderer.render(own, shows_video=False, scored=False).text == (
         "Be brief.\nHuman: A?\nAI: B.\nHuman: Why?\nAI: "
     )
 

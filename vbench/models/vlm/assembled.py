@@ -12,11 +12,13 @@ from vbench.models.vlm.weight_names import weight_names
 def register() -> None:
     """Makes them known to transformers, once in a process."""
     from vbench.models.mplug_owl import registration as mplug_owl
+    from vbench.models.pandagpt import registration as pandagpt
     from vbench.models.pllava import registration as pllava
     from vbench.models.video_chatgpt import registration as video_chatgpt
     from vbench.models.video_llama import registration as video_llama
 
     mplug_owl.register()
+    pandagpt.register()
     pllava.register()
     video_chatgpt.register()
     video_llama.register()
@@ -64,7 +66,10 @@ def find_weights(checkpoint: Checkpoint, config: Any) -> dict[str, Any] | None:
         ModelError: A file is missing or unreadable.
     """
     from vbench.models.blip2.files import own_file, read_weights
+    from vbench.models.pandagpt import files as pandagpt
 
+    if pandagpt.is_pandagpt(checkpoint):
+        return pandagpt.read_weights(checkpoint)
     own = own_file(checkpoint)
     if own is None:
         return None
@@ -89,6 +94,9 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
     from vbench.models.blip2.files import own_file
     from vbench.models.mplug_owl.config import MplugOwlConfig, MplugOwlImageConfig, is_for_images
     from vbench.models.mplug_owl.processor import MplugOwlImageProcessor
+    from vbench.models.pandagpt.config import PandaGptConfig
+    from vbench.models.pandagpt.files import is_pandagpt
+    from vbench.models.pandagpt.processor import PandaGptProcessor
     from vbench.models.pllava.config import PllavaConfig, is_pllava
     from vbench.models.pllava.processor import PllavaProcessor
     from vbench.models.video_chatgpt.config import VideoChatGptConfig, is_video_chatgpt
@@ -98,6 +106,8 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
 
     if own_file(checkpoint) is not None:
         return VideoLlamaConfig, VideoLlamaProcessor
+    if is_pandagpt(checkpoint):
+        return PandaGptConfig, PandaGptProcessor
     said = read_config_dict(checkpoint)
     if is_pllava(said):
         return PllavaConfig, PllavaProcessor

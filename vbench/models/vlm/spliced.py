@@ -37,6 +37,8 @@ class SplicedModel(PreTrainedModel):
     main_input_name = "input_ids"
     input_modalities = ("video", "text")
     language_model: Any
+    beside: ClassVar[tuple[str, ...]] = ()
+    """What else `get_video_features` takes, by name."""
     _supports_sdpa = True
     # A constant that LLaMA's files of 2023 hold.
     _keys_to_ignore_on_load_unexpected: ClassVar[list[str]] = [r"rotary_emb\.inv_freq$"]
@@ -70,15 +72,16 @@ class SplicedModel(PreTrainedModel):
             position_ids: As LLaMA takes them.
             cache: What was read before.
             logits_to_keep: The positions whose logits are made; 0: all.
-            rest: What else LLaMA takes: `attention_mask`, `use_cache`.
+            rest: What is in `beside`, and what else LLaMA takes: `attention_mask`, `use_cache`.
 
         Raises:
             ValueError: Videos and the places for them do not agree.
         """
+        beside = {name: rest.pop(name) for name in self.beside if name in rest}
         places = input_ids == self.config.video_token_id
         words = self.get_input_embeddings()(input_ids.masked_fill(places, 0))
         if pixel_values_videos is not None:
-            features = self.get_video_features(pixel_values_videos).to(words.dtype)
+            features = self.get_video_features(pixel_values_videos, **beside).to(words.dtype)
             made, wanted = features.shape[:2].numel(), int(places.sum())
             if made != wanted:
                 raise ValueError(f"{made} features of videos for {wanted} places")

@@ -14,7 +14,7 @@ from vbench.checkpoints import Checkpoint
 from vbench.errors import ModelError
 from vbench.models.loading import check_keys, explained, freeze, quietly
 from vbench.models.vlm.assembled import find_config, find_weights, read_config_dict, register
-from vbench.models.vlm.lora import Adapter
+from vbench.models.vlm.lora import Adapter, merge
 from vbench.models.vlm.processors import packages_named
 
 _TRUE = {"32-true": torch.float32, "bf16-true": torch.bfloat16, "16-true": torch.float16}
@@ -155,7 +155,9 @@ def _source(
 
     config = None if how.remote_code else find_config(checkpoint)
     state = None if how.remote_code else find_weights(checkpoint, config)
-    if whole is not None:
+    if whole is not None and whole.own and state is not None:
+        state = merge(whole.name, state, whole.alpha or 0.0, how.dtype)
+    elif whole is not None:
         state = whole.merged(how.dtype)
     if state is None:
         options: dict[str, Any] = checkpoint.load_options()

@@ -1,0 +1,1 @@
+"""PandaGPT, which transformers has no class for, in the form that transformers asks for."""
