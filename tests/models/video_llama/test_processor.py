@@ -70,7 +70,7 @@ def test_a_chat_is_the_demo_s(clips: ClipInputs) -> None:
     chat = renderer(clips).render(
         Message("What jumps?", render="chat"), shows_video=True, scored=False
     )
-    assert chat.text == f"{SYSTEM}###Human: <Video><ImageHere> What jumps?###Assistant:"
+    assert chat.text == f"{SYSTEM}###Human: <ImageHere> What jumps?###Assistant:"
     assert chat.add_special_tokens
     own = Message(
         "Why?", render="chat", system="Be brief.", turns=(("user", "A?"), ("assistant", "B."))
@@ -81,20 +81,13 @@ def test_a_chat_is_the_demo_s(clips: ClipInputs) -> None:
     assert clips.processor.stop_texts == ("###",)
 
 
-def test_a_raw_prompt_has_marks_and_times_too(clips: ClipInputs) -> None:
-    raw = renderer(clips).render(
-        Message("Say: <video> Why?", render="raw"), shows_video=True, scored=False
-    )
-    assert raw.text == "Say: <Video><ImageHere> Why?"
-
-
 @pytest.mark.parametrize("shape", [(64, 160), (90, 40)])
 def test_frames_are_squashed(clips: ClipInputs, shape: tuple[int, int]) -> None:
     frame = np.random.default_rng(0).integers(64, 192, (shape[0] // 8, shape[1] // 8, 3), np.uint8)
     frame = frame.repeat(8, axis=0).repeat(8, axis=1)
     view = shown(clips, frame)
     assert view["frame_shape"] == (3, 8, 8)
-    assert view["expansion"] == f"{'<ImageHere>' * 5}</Video> {SAID}"
+    assert view["expansion"] == f"<Video>{'<ImageHere>' * 5}</Video> {SAID}"
     tensors = view["tensors"]
     assert isinstance(tensors, dict)
     pixels = tensors["pixel_values_videos"].numpy()

@@ -33,7 +33,7 @@ def test_options_are_scored(evaluate: Callable[..., Rows]) -> None:
     found = evaluate("scored", *OPTIONS)
     reply = found[0]["reply"]
     assert reply["prompt"].startswith("You are able to understand the visual content")
-    assert "###Human: <Video><ImageHere> " in reply["prompt"]
+    assert "###Human: <ImageHere> " in reply["prompt"]
     assert reply["prompt"].endswith("###Assistant:")
     assert (reply["visual_tokens"], reply["frame_shape"]) == (5, [3, 8, 8])
     assert len(set(log_probs(found))) == 4

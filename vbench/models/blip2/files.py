@@ -26,13 +26,14 @@ VISION = "eva_vit_g.pth"
 QFORMER = "blip2_pretrained_flant5xxl.pth"
 _LAVIS = "https://storage.googleapis.com/sfr-vision-language-research/LAVIS/models/BLIP2"
 
-MARKS: Mapping[str, str] = {"video_query_tokens": "video_llama"}
+MARKS: Mapping[str, str] = {"video_query_tokens": "video_llama", "extra_query_tokens": "video_chat"}
 """A weight that one of the models alone was trained with, and the model."""
 
 _LAYER = r"^visual_encoder\.blocks\.(\d+)\."
 _RENAMED = (
     (r"^llama_model\.", "language_model."),
     (r"^ln_vision\.", "vision_model.post_layernorm."),
+    (r"^visual_encoder\.gmhra", "gmhra"),
     (r"^visual_encoder\.cls_token$", "vision_model.embeddings.class_embedding"),
     (r"^visual_encoder\.pos_embed$", "vision_model.embeddings.position_embedding"),
     (r"^visual_encoder\.patch_embed\.proj\.", "vision_model.embeddings.patch_embedding."),

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor
+from transformers import LlamaTokenizer
+
+from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor, spaced_by_segment
 
 
 class TimedFrames(ClipFrames):
     """Frames that come with their times."""
 
     return_metadata = True
+
+    @classmethod
+    def of_side(cls, side: int) -> TimedFrames:
+        """Makes one for frames of so many pixels a side."""
+        raise NotImplementedError
 
 
 class TimedProcessor(SplicedProcessor):
@@ -21,14 +28,35 @@ class TimedProcessor(SplicedProcessor):
 
     after: str
     """What the original writes between the sentence and a question."""
+    config: Any
+    """The class of the model's config, which says `features`."""
+    frames: type[TimedFrames]
+    conversation: str
+    """How messages are written."""
+
+    @classmethod
+    def from_pretrained(cls, source: str, **options: Any) -> TimedProcessor:
+        """Reads LLaMA's tokenizer, and the sizes.
+
+        Args:
+            source: The folder.
+            options: Of a hub id; code of a checkpoint is never run.
+
+        Raises:
+            ValueError: The tokenizer does not belong to the model.
+        """
+        options.pop("trust_remote_code", None)
+        config = cls.config.from_pretrained(source, **options)
+        frames = cls.frames.of_side(config.vision_config.image_size)
+        tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
+        marked(tokenizer, cls.video_token, config.video_token_id)
+        return cls(frames, spaced_by_segment(tokenizer), cls.conversation, config.features)
 
     def replace_video_token(self, video_inputs: dict[str, Any], video_idx: int, **_: Any) -> str:
-        """Returns the placeholders of one video, and the sentence about its frames."""
+        """Returns the placeholders of one video between marks, and when its frames were taken."""
         taken = video_inputs["video_metadata"][video_idx]
-        return (
-            f"{self.video_token * self.features}</Video> "
-            f"{sentence([place / taken.fps for place in taken.frames_indices])}{self.after}"
-        )
+        told = sentence([place / taken.fps for place in taken.frames_indices])
+        return f"<Video>{self.video_token * self.features}</Video> {told}{self.after}"
 
 
 def sentence(times_s: list[float]) -> str:

@@ -52,6 +52,11 @@ class VideoLlamaConfig(PreTrainedConfig):
         """What stands for a visual feature: the first id after the words."""
         return int(self.text_config.vocab_size)  # type: ignore[union-attr]
 
+    @property
+    def features(self) -> int:
+        """How many tokens a video takes, whatever its number of frames."""
+        return self.num_video_query_tokens
+
     @classmethod
     def from_dict(cls, config_dict: Mapping[str, Any], **options: Any) -> Any:
         """Reads LLaMA's config.json, or its own."""

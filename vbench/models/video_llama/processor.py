@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from transformers import LlamaTokenizer
-
-from vbench.models.blip2.processor import TimedFrames, TimedProcessor, marked
+from vbench.models.blip2.processor import TimedFrames, TimedProcessor
 from vbench.models.video_llama.config import VideoLlamaConfig
-from vbench.models.vlm.spliced_processor import spaced_by_segment
-
-VIDEO_TOKEN = "<ImageHere>"  # noqa: S105 - no secret
 
 CHAT_TEMPLATE = """\
 {%- if messages[0].role == 'system' -%}
@@ -24,7 +19,7 @@ provides. Follow the instructions carefully and explain your answers in detail."
 {{- 'Assistant: ' if message.role == 'assistant' else 'Human: ' -}}
 {%- for part in message.content -%}
 {{- ' ' if not loop.first -}}
-{{- '<Video><ImageHere>' if part.type == 'video' else part.text -}}
+{{- '<ImageHere>' if part.type == 'video' else part.text -}}
 {%- endfor -%}
 {{- '###' -}}
 {%- endfor -%}
@@ -38,29 +33,17 @@ class VideoLlamaVideoProcessor(TimedFrames):
 
     size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
 
+    @classmethod
+    def of_side(cls, side: int) -> VideoLlamaVideoProcessor:
+        """Makes one for frames of so many pixels a side."""
+        return cls(size={"height": side, "width": side})
+
 
 class VideoLlamaProcessor(TimedProcessor):
     """Puts a video's placeholders and times into a prompt, and its frames beside it."""
 
-    video_token = VIDEO_TOKEN
+    video_token = "<ImageHere>"  # noqa: S105 - no secret
     after = " "
-
-    @classmethod
-    def from_pretrained(cls, source: str, **options: Any) -> VideoLlamaProcessor:
-        """Reads LLaMA's tokenizer, and the sizes.
-
-        Args:
-            source: The folder.
-            options: Of a hub id; code of a checkpoint is never run.
-
-        Raises:
-            ValueError: The tokenizer does not belong to the model.
-        """
-        options.pop("trust_remote_code", None)
-        config = VideoLlamaConfig.from_pretrained(source, **options)
-        side = config.vision_config.image_size
-        frames = VideoLlamaVideoProcessor(size={"height": side, "width": side})
-        tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
-        marked(tokenizer, VIDEO_TOKEN, config.video_token_id)
-        features = config.num_video_query_tokens
-        return cls(frames, spaced_by_segment(tokenizer), CHAT_TEMPLATE, features)
+    config = VideoLlamaConfig
+    frames = VideoLlamaVideoProcessor
+    conversation = CHAT_TEMPLATE

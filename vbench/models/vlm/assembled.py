@@ -14,12 +14,14 @@ def register() -> None:
     from vbench.models.mplug_owl import registration as mplug_owl
     from vbench.models.pandagpt import registration as pandagpt
     from vbench.models.pllava import registration as pllava
+    from vbench.models.video_chat import registration as video_chat
     from vbench.models.video_chatgpt import registration as video_chatgpt
     from vbench.models.video_llama import registration as video_llama
 
     mplug_owl.register()
     pandagpt.register()
     pllava.register()
+    video_chat.register()
     video_chatgpt.register()
     video_llama.register()
 
@@ -99,13 +101,19 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
     from vbench.models.pandagpt.processor import PandaGptProcessor
     from vbench.models.pllava.config import PllavaConfig, is_pllava
     from vbench.models.pllava.processor import PllavaProcessor
+    from vbench.models.video_chat.config import VideoChatConfig
+    from vbench.models.video_chat.processor import VideoChatProcessor
     from vbench.models.video_chatgpt.config import VideoChatGptConfig, is_video_chatgpt
     from vbench.models.video_chatgpt.processor import VideoChatGptProcessor
     from vbench.models.video_llama.config import VideoLlamaConfig
     from vbench.models.video_llama.processor import VideoLlamaProcessor
 
-    if own_file(checkpoint) is not None:
-        return VideoLlamaConfig, VideoLlamaProcessor
+    if own := own_file(checkpoint):
+        of_blip2: dict[str, tuple[Any, Any]] = {
+            "video_llama": (VideoLlamaConfig, VideoLlamaProcessor),
+            "video_chat": (VideoChatConfig, VideoChatProcessor),
+        }
+        return of_blip2[own[0]]
     if is_pandagpt(checkpoint):
         return PandaGptConfig, PandaGptProcessor
     said = read_config_dict(checkpoint)

@@ -1,0 +1,107 @@
+"""Writes a tiny folder of the published files: LLaMA's, LAVIS's two and the authors' own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from ..assembled_files import (
+    SPECIALS,
+    Llama,
+    Shapes,
+    State,
+    linear,
+    norm,
+    random_tensors,
+    write_safetensors,
+    write_sentences,
+)
+from ..lavis_files import Eva, QFormer, write_lavis
+
+EVA = Eva(layers=3)
+FRAME = QFormer(reads=EVA.width)
+QUERIES, EXTRA, BLOCKS = 3, 4, 2
+
+TEXTS = [
+    "Human: <Video></Video> The video contains 8 frames sampled at 0.0, 1.2 seconds. Assistant:",
+    "What of a circle? Choose from A B C two circles. Yes No 0.25 a square jumps ### # ##",
+] * 4
+
+
+def block_shapes(name: str) -> Shapes:
+    width = EVA.width
+    return {
+        f"{name}.dpe.weight": (width, 1, 3, 3, 3),
+        f"{name}.dpe.bias": (width,),
+        f"{name}.attn.in_proj_weight": (3 * width, width),
+        f"{name}.attn.in_proj_bias": (3 * width,),
+        **linear(f"{name}.attn.out_proj", width, width),
+        **norm(f"{name}.ln_1", width),
+        **norm(f"{name}.ln_2", width),
+        **norm(f"{name}.ln_3", width),
+        **linear(f"{name}.mlp.c_fc", EVA.between, width),
+        **linear(f"{name}.mlp.c_proj", width, EVA.between),
+    }
+
+
+def own_state(llama: Llama) -> State:
+    """What the authors trained: a norm of LAVIS's with it."""
+    shapes = {
+        "extra_query_tokens": (1, EXTRA, FRAME.width),
+        "visual_encoder.gmhra_cls_token": (1, 1, EVA.width),
+        **norm("ln_vision", EVA.width),
+        **linear("llama_proj", llama.width, FRAME.width),
+    }
+    for number in range(BLOCKS):
+        shapes |= block_shapes(f"visual_encoder.gmhra.{number}")
+    return random_tensors(shapes, 0.4, seed=6)
+
+
+def config(llama: Llama) -> dict[str, Any]:
+    """LLaMA's as Vicuna has it, beside it what is not as published."""
+    return {
+        **llama.config(),
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "rms_norm_eps": 1e-6,
+        "torch_dtype": "float16",
+        "vision_config": EVA.config(),
+        "qformer_config": FRAME.config(),
+        "num_query_tokens": QUERIES,
+        "num_extra_tokens": EXTRA,
+        "global_blocks": BLOCKS,
+    }
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
+    """The folder, and its weights by the names of the original's modules."""
+    folder = tmp_path_factory.mktemp("checkpoints") / "video_chat"
+    folder.mkdir()
+    words = write_sentences(folder, TEXTS)
+    said = {**SPECIALS, "tokenizer_class": "LlamaTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    llama = Llama(vocabulary=words + 1, context=512)  # Vicuna v0 has a row for a [PAD]
+    (folder / "config.json").write_text(json.dumps(config(llama)))
+    language = random_tensors(llama.shapes(), 0.4)
+    write_safetensors(folder, language)
+    state = write_lavis(folder, EVA, FRAME, QUERIES)
+    own = own_state(llama)
+    torch.save({"model": own}, folder / "videochat_7b.pth")
+    return folder, state | own | {f"llama_model.{k}": v for k, v in language.items()}
+
+
+@pytest.fixture(scope="session")
+def video_chat(written: tuple[Path, State]) -> Path:
+    """The folder."""
+    return written[0]
+
+
+@pytest.fixture(scope="session")
+def state(written: tuple[Path, State]) -> State:
+    """Its weights."""
+    return written[1]
