@@ -180,7 +180,14 @@ def test_what_is_drawn_of_many_runs_is_said(evaluate_rows: Evaluate, tmp_path: P
     one = evaluate_rows([row])
     for k in range(11):
         shutil.copytree(one, tmp_path / f"run{k}")
+    config = (one / "config.yaml").read_text()
+    word = "- model.base_url=https://me:PLANTED@host/v1?api_key=PLANTED"
+    planted = config.replace("overrides:\n", f"overrides:\n  {word}\n")
+    assert planted != config
+    (tmp_path / "run0" / "config.yaml").write_text(planted)
     page = Page(report_runs([str(tmp_path)]))
+    assert "model.base_url=https://host/v1?api_key=…" in page.words
+    assert "PLANTED" not in page.source
     assert page.words.count("Of the first 10 of 11 runs.") == 2
     assert "each of the 11 runs: 100 % of 1 samples answered" in page.words
     assert "Commands of 11 runs" in page.words

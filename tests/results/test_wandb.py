@@ -206,7 +206,10 @@ def test_a_replay_shows_every_clip(evaluate_rows: Callable[..., Path], tmp_path:
     (run / "frames").mkdir()
     for name, grey in (("a", 0), ("b", 255)):
         Image.new("RGB", (20, 10), (grey, grey, grey)).save(run / "frames" / f"{name}.jpg")
+    (run.parent / "multirun.yaml").touch()  # as of a sweep that W&B did not watch
     replay(run)
+    (again,) = (run / "wandb").glob("offline-run-*")
+    assert wandb_file.told(again)["run"][3] == run.parent.name
     assert frames_of(tmp_path / "staging") == {"0": [(255, 255, 255), (0, 0, 0)]}
 
 
@@ -260,6 +263,9 @@ def test_nothing_secret_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "model.base_url": f"https://me:{PLANTED}@host/v1",
         "dataset.files": [f"http://{PLANTED}@host/a.csv"],
         "prompt.text": "Is it 5 o'clock @ home? a/b@c",
+        "model.extra_body.api_key": PLANTED,
+        "model.extra_body.headers": [{"Authorization": f"Bearer {PLANTED}"}],
+        "model.url": f"http://host/?access_token={PLANTED}&n=1",
     }
     mirror.start(tmp_path / "run", "abc", "name", config)
     mirror.add([a_record(0)])

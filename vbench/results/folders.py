@@ -32,6 +32,12 @@ def sweeps_under(folder: Path) -> list[Path]:
     return [place for place in _outside_runs(folder) if (place / "multirun.yaml").is_file()]
 
 
+def sweep_of(run: Path) -> str | None:
+    """Returns the name of the sweep that a run's folder lies in, if it does."""
+    around = list(run.resolve().parents)[:3]  # dataset, model, sampler-id
+    return next((place.name for place in around if (place / "multirun.yaml").is_file()), None)
+
+
 def _outside_runs(folder: Path) -> Iterator[Path]:
     for name, below, _ in os.walk(folder):
         place = Path(name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
 
@@ -14,6 +15,31 @@ def visible(text: object) -> str:
     a red ball\n\x1b[31m
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+_PRIVATE = r"(?:api_?key|passw(?:or)?d|authorization|(?:access|auth|hf)_?token|client_?secret)"
+
+
+def public(value: object, name: str = "") -> object:
+    """Returns a setting as it may be handed on: without passwords and keys.
+
+    Args:
+        value: The setting; a text may be a whole command.
+        name: Of the setting.
+
+    >>> public("https://me:pw@host/v1?api_key=abc&n=1"), public("abc", "model.extra_body.api_key")
+    ('https://host/v1?api_key=…&n=1', '…')
+    """
+    if isinstance(value, list | tuple):
+        return [public(entry, name) for entry in value]
+    if isinstance(value, Mapping):
+        return {key: public(entry, str(key)) for key, entry in value.items()}
+    if not isinstance(value, str):
+        return value
+    if re.search(rf"{_PRIVATE}$", name, re.IGNORECASE):
+        return "…"
+    text = re.sub(r"(\w://)[^/@\s]+@", r"\1", value)
+    return re.sub(rf"({_PRIVATE}['\"]?\s*[:=]\s*)[^&,}}]+", r"\1…", text, flags=re.IGNORECASE)
 
 
 def aligned(rows: Sequence[Sequence[object]], right: bool = False, indent: int = 2) -> list[str]:

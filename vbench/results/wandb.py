@@ -5,14 +5,13 @@ table with the frames the model saw, a column for each clip of a sample, is logg
 estimates as summary values. The same can be done afterwards, from the run folder alone (`replay`).
 
 Nothing secret is sent: no command line, no address of a git remote, no settings of the environment,
-and of a web address no user or password.
+and of settings no key or password (`text.public`).
 """
 
 from __future__ import annotations
 
 import netrc
 import os
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -23,8 +22,10 @@ from urllib.parse import urlsplit
 from omegaconf import OmegaConf
 
 from vbench.errors import RunError
+from vbench.results.folders import sweep_of
 from vbench.results.rows import read_records
 from vbench.results.run import load_run
+from vbench.results.text import public
 from vbench.schema import config_digest, identity, run_name
 
 COLUMNS = (
@@ -95,7 +96,7 @@ class WandbMirror:
             dir=str(folder),
             id=run_id,
             name=name,
-            config={key: _public(value) for key, value in config.items()},
+            config={key: public(value, key) for key, value in config.items()},
             resume="allow",
             settings=wandb.Settings(
                 silent=True,
@@ -161,7 +162,8 @@ def replay(folder: Path) -> Path:
     """Mirrors a finished run from its folder, as it would have been mirrored while it ran.
 
     Where the run was mirrored to (project, entity, group, tags) is where it goes; one that was not
-    goes where conf/logger/wandb.yaml says. Frames are shown as far as their strips are there.
+    goes where conf/logger/wandb.yaml says, grouped by the sweep that holds it. Frames are shown as
+    far as their strips are there.
 
     Args:
         folder: The run folder.
@@ -176,6 +178,7 @@ def replay(folder: Path) -> Path:
     records = read_records(folder).to_pylist()
     config = OmegaConf.create(run.config)
     mirror = _mirror_of(run.config["logger"])
+    mirror.group = mirror.group or sweep_of(folder)
     mirror.start(folder, config_digest(config), run_name(config), identity(run.config))
     mirror.add(records)
     mirror.finish(records, run.summary["tests"], folder / "frames")
@@ -188,13 +191,6 @@ def _mirror_of(logger: Mapping[str, Any]) -> WandbMirror:
     if not str(logger.get("_target_", "")).endswith(f".{WandbMirror.__name__}"):
         return WandbMirror()
     return WandbMirror(**{f.name: logger[f.name] for f in fields(WandbMirror) if f.name in logger})
-
-
-def _public(value: object) -> object:
-    """Returns a setting without the user and password of a web address."""
-    if isinstance(value, list | tuple):
-        return [_public(entry) for entry in value]
-    return re.sub(r"(\w://)[^/@\s]+@", r"\1", value) if isinstance(value, str) else value
 
 
 def _has_key() -> bool:

@@ -24,6 +24,7 @@ from vbench.results.report.figures import (
 from vbench.results.report.margins import GRADED, reliability
 from vbench.results.report.records import Records
 from vbench.results.run import Run, metric_mark
+from vbench.results.text import public
 from vbench.schema import flatten
 
 MOST_FAILURES = 50
@@ -180,7 +181,7 @@ def _without_command(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def _table(flat: Sequence[Mapping[str, object]]) -> dict[str, Any]:
     keys = list(dict.fromkeys(key for own in flat for key in own))
-    lines = [(key, [_said(own.get(key, "")) for own in flat]) for key in keys]
+    lines = [(key, [_said(public(own.get(key, ""), key)) for own in flat]) for key in keys]
     differing = [line for line in lines if len(set(line[1])) > 1]
     return {
         "differing": differing,
@@ -195,7 +196,7 @@ def _said(value: object) -> str:
 
 
 def _typed(run: Run) -> list[str]:
-    return [str(word) for word in run.config["command"]["overrides"]]
+    return [str(public(word)) for word in run.config["command"]["overrides"]]
 
 
 def commands(runs: Sequence[Shown]) -> list[tuple[str, str, str]]:
