@@ -102,6 +102,11 @@ def test_the_authors_norm_replaces_that_of_lavis(
     assert not torch.equal(own, lavis["ln_vision.weight"])
 
 
+def test_the_norm_after_the_tower_is_lavis_s(model: Any) -> None:
+    """A plain torch norm, where transformers gives BLIP-2 the tower's own 1e-6."""
+    assert model.vision_model.post_layernorm.eps == torch.nn.LayerNorm(1).eps == 1e-5
+
+
 def test_all_weights_come_in_the_precision_asked_for(video_chat: Path) -> None:
     model = load(video_chat, "bf16-true")
     assert {weight.dtype for weight in model.parameters()} == {torch.bfloat16}

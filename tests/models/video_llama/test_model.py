@@ -74,6 +74,11 @@ def test_more_frames_than_places_in_time_are_refused(model: Any) -> None:
         model.get_video_features(video(PLACES + 1))
 
 
+def test_the_norm_after_the_tower_is_lavis_s(model: Any) -> None:
+    """A plain torch norm, where transformers gives BLIP-2 the tower's own 1e-6."""
+    assert model.vision_model.post_layernorm.eps == torch.nn.LayerNorm(1).eps == 1e-5
+
+
 def test_all_weights_come_in_the_precision_asked_for(video_llama: Path) -> None:
     model = load(video_llama, "bf16-true")
     assert {weight.dtype for weight in model.parameters()} == {torch.bfloat16}
