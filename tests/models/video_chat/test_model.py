@@ -12,6 +12,8 @@ from torch import Tensor
 
 from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
+from vbench.models.video_chat.config import VideoChatConfig
+from vbench.models.video_chat.model import VideoChatForConditionalGeneration
 from vbench.models.vlm.prefix import Scored, score
 from vbench.models.vlm.weights import Loading, load_weights, read_config
 
@@ -105,6 +107,31 @@ def test_the_authors_norm_replaces_that_of_lavis(
 def test_the_norm_after_the_tower_is_lavis_s(model: Any) -> None:
     """A plain torch norm, where transformers gives BLIP-2 the tower's own 1e-6."""
     assert model.vision_model.post_layernorm.eps == torch.nn.LayerNorm(1).eps == 1e-5
+
+
+def test_sizes_are_the_published_ones_where_config_json_says_none() -> None:
+    said = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 1}
+    config = VideoChatConfig.from_dict(said)
+    with torch.device("meta"):
+        weights = VideoChatForConditionalGeneration(config).state_dict()
+    found = {name: tuple(value.shape) for name, value in weights.items()}
+    sizes = {
+        "vision_model.encoder.layers.38.mlp.fc1.weight": (6144, 1408),
+        "gmhra_cls_token": (1, 1, 1408),
+        "gmhra.7.dpe.weight": (1408, 1, 3, 3, 3),
+        "gmhra.7.attn.in_proj_weight": (4224, 1408),
+        "gmhra.7.mlp.c_fc.weight": (6144, 1408),
+        "query_tokens": (1, 32, 768),
+        "extra_query_tokens": (1, 64, 768),
+        "qformer.encoder.layer.10.crossattention.attention.key.weight": (768, 1408),
+        "llama_proj.weight": (4096, 768),
+    }
+    assert sizes.items() <= found.items()
+    assert not [
+        name for name in found if name.startswith(("gmhra.8", "vision_model.encoder.layers.39"))
+    ]
+    assert config.vision_config.num_attention_heads == 16
+    assert config.features == 96
 
 
 def test_all_weights_come_in_the_precision_asked_for(video_chat: Path) -> None:

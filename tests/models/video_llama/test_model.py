@@ -13,6 +13,8 @@ from torch import Tensor
 
 from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
+from vbench.models.video_llama.config import VideoLlamaConfig
+from vbench.models.video_llama.model import VideoLlamaForConditionalGeneration
 from vbench.models.vlm.prefix import Scored, score
 from vbench.models.vlm.weights import Loading, load_weights, read_config
 
@@ -77,6 +79,36 @@ def test_more_frames_than_places_in_time_are_refused(model: Any) -> None:
 def test_the_norm_after_the_tower_is_lavis_s(model: Any) -> None:
     """A plain torch norm, where transformers gives BLIP-2 the tower's own 1e-6."""
     assert model.vision_model.post_layernorm.eps == torch.nn.LayerNorm(1).eps == 1e-5
+
+
+def test_sizes_are_the_published_ones_where_config_json_says_none() -> None:
+    said = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 1}
+    config = VideoLlamaConfig.from_dict(said)
+    with torch.device("meta"):
+        weights = VideoLlamaForConditionalGeneration(config).state_dict()
+    found = {name: tuple(value.shape) for name, value in weights.items()}
+    sizes = {
+        "vision_model.embeddings.position_embedding": (1, 257, 1408),
+        "vision_model.encoder.layers.38.self_attn.qkv.weight": (4224, 1408),
+        "vision_model.encoder.layers.38.mlp.fc1.weight": (6144, 1408),
+        "query_tokens": (1, 32, 768),
+        "qformer.encoder.layer.10.crossattention.attention.key.weight": (768, 1408),
+        "qformer.encoder.layer.11.intermediate_query.dense.weight": (3072, 768),
+        "video_frame_position_embedding.weight": (32, 768),
+        "video_query_tokens": (1, 32, 768),
+        "video_qformer.encoder.layer.0.crossattention.attention.key.weight": (768, 768),
+        "video_qformer.encoder.layer.1.crossattention.attention.key.weight": (768, 768),
+        "llama_proj.weight": (4096, 768),
+    }
+    assert sizes.items() <= found.items()
+    layers = ("vision_model.encoder.layers.39", "qformer.encoder.layer.12")
+    cross = "qformer.encoder.layer.11.crossattention"
+    beyond = (*layers, cross, "video_qformer.encoder.layer.2")
+    assert not [name for name in found if name.startswith(beyond)]
+    assert config.vision_config.num_attention_heads == 16
+    assert config.qformer_config.num_attention_heads == 12
+    assert config.video_qformer_config.num_attention_heads == 12
+    assert config.features == 32
 
 
 def test_all_weights_come_in_the_precision_asked_for(video_llama: Path) -> None:
