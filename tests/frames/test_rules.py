@@ -30,6 +30,7 @@ REFERENCES: dict[str, Callable[[int, int], list[int]]] = {
     ],
     "uniform_interior": lambda n, k: [int(i * (n / (k + 1))) for i in range(1, k + 1)],
     "segment_offset": pllava_get_index,
+    "whole_steps": lambda n, k: (np.arange(k) * np.floor(n / k)).astype(int).tolist(),
 }
 
 

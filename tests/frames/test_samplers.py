@@ -71,6 +71,7 @@ def test_every_rule_has_a_config_and_every_config_its_own_name() -> None:
         ("uniform_midpoints", {"num_frames": 4}, [30, 90, 150, 210]),
         ("uniform_interior", {"num_frames": 4}, [48, 96, 144, 192]),
         ("segment_offset", {"num_frames": 4}, [29, 89, 149, 208]),
+        ("whole_steps", {"num_frames": 7}, [0, 34, 68, 102, 136, 170, 204]),
         ("nested", {"num_frames": 4}, [18, 78, 138, 198]),
         ("fps", {"fps": 0.5}, [0, 48, 96, 144, 192]),
         ("fps", {"fps": 2.0, "max_frames": 4}, [0, 60, 120, 180]),

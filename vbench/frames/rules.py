@@ -30,6 +30,17 @@ def left_edge(n: int, k: int) -> list[int]:
     return [int(i * (n / k)) for i in range(k)]
 
 
+def whole_steps(n: int, k: int) -> list[int]:
+    """From the first frame on in steps of floor(n/k): the first alone where k is larger.
+
+    Source: Otter (pipeline/benchmarks/models/otter_video.py).
+
+    >>> whole_steps(255, 8)
+    [0, 31, 62, 93, 124, 155, 186, 217]
+    """
+    return [i * (n // k) for i in range(k)]
+
+
 def uniform_endpoints(n: int, k: int) -> list[int]:
     """First and last frame and equal steps between: int of linspace(0, n-1, k).
 

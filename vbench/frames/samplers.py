@@ -39,6 +39,7 @@ COUNT_RULES: dict[str, Callable[[int, int], list[int]]] = {
     "uniform_midpoints": rules.uniform_midpoints,
     "uniform_interior": rules.uniform_interior,
     "segment_offset": rules.segment_offset,
+    "whole_steps": rules.whole_steps,
     "segment_midpoints": rules.segment_midpoints,
 }
 

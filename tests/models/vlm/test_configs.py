@@ -23,6 +23,7 @@ PUBLISHED = {
     "mplug_owl_video_7b": ("MAGAer13/mplug-owl-llama-7b-video", "segment_offset", 4),
     "mplug_owl_7b": ("MAGAer13/mplug-owl-llama-7b", "segment_offset", 4),
     "owl_con_7b": ("MAGAer13/mplug-owl-llama-7b-video", "segment_offset", 32),
+    "otter_video_7b": ("luodian/OTTER-Video-LLaMA7B-DenseCaption", "whole_steps", 16),
     "pllava_7b": ("ermu2001/pllava-7b", "segment_offset", 16),
     "pllava_13b": ("ermu2001/pllava-13b", "segment_offset", 16),
     "video_chatgpt_7b": ("mmaaz60/LLaVA-7B-Lightening-v1-1", "segment_midpoints", 100),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vbench.checkpoints import Checkpoint
+from vbench.checkpoints import Checkpoint, find_checkpoint
 from vbench.models.loading import explained, load_config, quietly
 from vbench.models.vlm.weight_names import weight_names
 
@@ -12,6 +12,7 @@ from vbench.models.vlm.weight_names import weight_names
 def register() -> None:
     """Makes them known to transformers, once in a process."""
     from vbench.models.mplug_owl import registration as mplug_owl
+    from vbench.models.otter import registration as otter
     from vbench.models.pandagpt import registration as pandagpt
     from vbench.models.pllava import registration as pllava
     from vbench.models.video_chat import registration as video_chat
@@ -19,6 +20,7 @@ def register() -> None:
     from vbench.models.video_llama import registration as video_llama
 
     mplug_owl.register()
+    otter.register()
     pandagpt.register()
     pllava.register()
     video_chat.register()
@@ -79,15 +81,18 @@ def find_weights(checkpoint: Checkpoint, config: Any) -> dict[str, Any] | None:
 
 
 def borrowed(config: Any, adapter: Any = None) -> dict[str, Any]:
-    """Returns what weights are taken from beside the model's own checkpoint, each by its part.
+    """Returns what is taken from beside the model's own checkpoint, each by its part.
 
     Args:
         config: The model's.
         adapter: What is added to its weights, if anything.
     """
+    from vbench.models.otter.config import OtterConfig
     from vbench.models.vlm.llava_files import LlavaFilesConfig
 
     found = {"vision": config.tower} if isinstance(config, LlavaFilesConfig) else {}
+    if isinstance(config, OtterConfig) and config.words is not None:
+        found["tokenizer"] = find_checkpoint(config.words)
     return found | ({"adapter": adapter} if adapter else {})
 
 
@@ -96,6 +101,8 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
     from vbench.models.blip2.files import own_file
     from vbench.models.mplug_owl.config import MplugOwlConfig, MplugOwlImageConfig, is_for_images
     from vbench.models.mplug_owl.processor import MplugOwlImageProcessor
+    from vbench.models.otter.config import OtterConfig
+    from vbench.models.otter.processor import OtterProcessor
     from vbench.models.pandagpt.config import PandaGptConfig
     from vbench.models.pandagpt.files import is_pandagpt
     from vbench.models.pandagpt.processor import PandaGptProcessor
@@ -121,6 +128,8 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
         return PllavaConfig, PllavaProcessor
     if is_video_chatgpt(said):
         return VideoChatGptConfig, VideoChatGptProcessor
+    if said.get("model_type") == OtterConfig.model_type:
+        return OtterConfig, OtterProcessor  # its tokenizer may lie elsewhere
     owl = said.get("model_type") == MplugOwlConfig.model_type
     if owl and is_for_images(weight_names(checkpoint)):
         return MplugOwlImageConfig, MplugOwlImageProcessor

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformers import LlamaForCausalLM, PreTrainedModel
 from transformers.utils import ModelOutput
 
-_CACHE = next(
+CACHE = next(
     name
     for name in ("cache", "past_key_values")
     if name in inspect.signature(LlamaForCausalLM.forward).parameters
@@ -90,7 +90,7 @@ class SplicedModel(PreTrainedModel):
             inputs_embeds=words,
             position_ids=position_ids,
             logits_to_keep=logits_to_keep,
-            **{_CACHE: cache},
+            **{CACHE: cache},
             **rest,
         )
-        return SplicedOutput(found.logits, found.get(_CACHE))
+        return SplicedOutput(found.logits, found.get(CACHE))

@@ -1,0 +1,44 @@
+"""Commands with the words of conf/: scored, written, shared or apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ..assembled_runs import Rows, log_probs, replies, write_rows
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def evaluate(
+    otter: Path,
+    tmp_path: Path,
+    write_grey: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., Rows]:
+    """Evaluates two rows about each of two videos and returns the stored replies."""
+    write_rows(tmp_path, write_grey, {"a": 0, "b": 60})
+    monkeypatch.chdir(tmp_path)
+    shown = ("model=otter_video_7b", "sampler.num_frames=6")
+    return lambda name, *words: replies(name, otter, *shown, *words)
+
+
+def test_options_are_scored(evaluate: Callable[..., Rows]) -> None:
+    words = ("scorer=option_probability", "prompt=videobench/paper")
+    shared = evaluate("shared", *words)
+    reply = shared[0]["reply"]
+    assert reply["prompt"].startswith("<image>User: ")
+    assert reply["prompt"].endswith(" GPT:<answer>")
+    assert (reply["visual_tokens"], reply["frame_shape"]) == (1, [6, 16, 16])
+    assert len(set(log_probs(shared))) == 8
+    apart = evaluate("apart", "model.prefix.strategy=full", "fresh=true", *words)
+    assert log_probs(apart) == pytest.approx(log_probs(shared), abs=1e-4)
+
+
+def test_a_question_is_answered(evaluate: Callable[..., Rows]) -> None:
+    written = evaluate("written", "scorer=letters", "generation=short")
+    assert all(row["reply"]["reply_tokens"] >= 1 for row in written)
+    assert len({row["reply"]["text"] for row in written}) > 1

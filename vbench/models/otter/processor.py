@@ -1,0 +1,77 @@
+"""How Otter's frames and words are prepared."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from transformers import LlamaTokenizer
+
+from vbench.checkpoints import find_checkpoint
+from vbench.models.otter.config import MARKS, OtterConfig
+from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor, spaced_by_segment
+
+END, VIDEO_TOKEN, _, PAD = MARKS
+
+CHAT_TEMPLATE = """\
+{%- if messages[0].role == 'system' -%}
+{%- set said = messages[1:] -%}{{ messages[0].content[0].text ~ ' ' }}
+{%- else -%}
+{%- set said = messages -%}
+{%- endif -%}
+{%- for message in said -%}
+{%- if message.role == 'assistant' -%}
+{{- ' GPT:<answer> ' ~ message.content[0].text ~ '<|endofchunk|>' -}}
+{%- else -%}
+{{- '<image>' if message.content | selectattr('type', 'equalto', 'video') | list -}}
+{{- 'User: ' -}}
+{%- for part in message.content if part.type != 'video' -%}{{- part.text -}}{%- endfor -%}
+{%- endif -%}
+{%- endfor -%}
+{{- ' GPT:<answer>' if add_generation_prompt -}}
+"""
+"""The conversation of the original's demo for videos, wherever in a message the video stands."""
+
+
+class OtterFrames(ClipFrames):
+    """Makes the shorter edge of frames CLIP's, crops the middle and normalises it as CLIP."""
+
+    size: ClassVar[dict[str, int]] = {"shortest_edge": 224}
+    crop_size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
+    default_to_square = False
+    do_center_crop = True
+
+
+class OtterProcessor(SplicedProcessor):
+    """Puts the mark of a video into a prompt, and its frames beside it."""
+
+    video_token = VIDEO_TOKEN
+
+    @classmethod
+    def from_pretrained(cls, source: str, **options: Any) -> OtterProcessor:
+        """Reads a checkpoint's tokenizer, or the one that its config.json names.
+
+        Args:
+            source: A folder or a hub id.
+            options: `revision`, `local_files_only`; code of the checkpoint is never run.
+
+        Raises:
+            ValueError: The tokenizer does not belong to the model.
+        """
+        options.pop("trust_remote_code", None)
+        config: Any = OtterConfig.from_pretrained(source, **options)
+        if config.words is not None:
+            words = find_checkpoint(config.words)
+            source, options = words.source, words.load_options()
+        side = config.vision_config.image_size
+        frames = OtterFrames(
+            size={"shortest_edge": side}, crop_size={"height": side, "width": side}
+        )
+        tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
+        tokenizer.add_special_tokens({"additional_special_tokens": list(MARKS[:-1])})
+        tokenizer.add_special_tokens({"pad_token": PAD, "eos_token": END})
+        found = tokenizer.convert_tokens_to_ids(VIDEO_TOKEN)
+        if found != config.video_token_id:
+            raise ValueError(
+                f"{VIDEO_TOKEN} is {found} in the tokenizer, {config.video_token_id} in the model"
+            )
+        return cls(frames, spaced_by_segment(tokenizer), CHAT_TEMPLATE)
