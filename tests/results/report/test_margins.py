@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from vbench.metrics.accuracy import outcome
 from vbench.records import Clip, Kind, Sample, Score
+from vbench.results.report import figures
 from vbench.results.report.margins import margin, reliability, right_cells
 from vbench.results.statistics import exact_interval
 
@@ -34,6 +36,13 @@ def test_the_sign_of_a_margin_is_the_outcome(kind: Kind, data: st.DataObject) ->
     assert found is not None
     said = outcome(Score(sample, "ok", tuple(scores)))
     assert said == ("right" if found > 0 else "tie" if found == 0 else "wrong")
+
+
+def test_samples_are_counted_whole() -> None:
+    marks = re.findall(
+        r'class="end tick">([^<]*)<', figures._histogram([2, 0, 1], [-1, 0, 1, 2], "")
+    )
+    assert marks == ["0", "1", "2"]
 
 
 def test_where_nobody_knows_there_is_no_margin() -> None:

@@ -182,7 +182,7 @@ def _histogram(counts: Sequence[int], edges: Sequence[float], title: str) -> str
     def x(value: float) -> float:
         return left + (value - low) / (high - low) * (WIDTH - left - 16)
 
-    for mark in ticks(0, most, 3):
+    for mark in (mark for mark in ticks(0, most, 3) if mark == int(mark)):
         y = base - mark / most * (base - top)
         canvas.line(left, y, WIDTH - 16, y, "grid")
         canvas.text(left - 8, y + 4, f"{mark:g}", "end tick")
