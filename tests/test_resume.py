@@ -39,6 +39,7 @@ def child(words, write):
             os.kill(os.getpid(), signal.SIGKILL)  # complete, but not yet under its name
         fsync(file)
     os.fsync = dying_fsync
+    signal.alarm(300)  # whoever hangs dies of it
     os._exit(vbench.cli.main(words))
 
 answers = os.fdopen(os.dup(1), "w")
@@ -63,18 +64,19 @@ Command = Callable[..., int]
 
 def real(words: list[str], seconds: float | None = None) -> int:
     """As typed into a console."""
-    with subprocess.Popen([sys.executable, "-m", "vbench", "evaluate", *words]) as process:
-        if seconds is not None:
-            time.sleep(seconds)
-            process.kill()
-    return process.returncode
+    command = [sys.executable, "-m", "vbench", "evaluate", *words]
+    try:
+        return subprocess.run(command, timeout=seconds or 300, check=False).returncode
+    except subprocess.TimeoutExpired:  # it has been killed
+        assert seconds is not None
+        return -signal.SIGKILL
 
 
 @pytest.fixture(scope="session")
 def toy_set(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("resume") / "set"
     words = ["dataset=velociti/toy", f"num_videos={VIDEOS}", "seed=7", f"dataset.root={root}"]
-    subprocess.run([sys.executable, "-m", "vbench", "build", *words], check=True)
+    subprocess.run([sys.executable, "-m", "vbench", "build", *words], check=True, timeout=300)
     return root
 
 
@@ -312,8 +314,20 @@ def test_killing_a_rank_never_hangs_the_rest(
     check_same(run_dir, whole)
 
 
-def at_once(words: list[str], first_later_by: float) -> list[tuple[int, str]]:
-    """Starts two ranks as torchrun and Slurm do; gives exit code and words of each, first first."""
+def at_once(
+    words: list[str],
+    first_later_by: float = 0,
+    victim: int | None = None,
+    begun: Callable[[], object] = bool,
+) -> list[tuple[int, str]]:
+    """Starts two ranks as torchrun and Slurm do; gives exit code and words of each, first first.
+
+    Args:
+        words: Of the command.
+        first_later_by: Seconds.
+        victim: The rank that is killed, if any.
+        begun: When it is.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -325,7 +339,16 @@ def at_once(words: list[str], first_later_by: float) -> list[tuple[int, str]]:
         command = [sys.executable, "-m", "vbench", "evaluate", *words]
         started.append(subprocess.Popen(command, env=os.environ | ranks, stderr=-1, text=True))
         time.sleep(first_later_by if rank == "1" else 0)
-    said = [process.communicate(timeout=200)[1] for process in reversed(started)]
+    if victim is not None:
+        while not begun():
+            assert all(process.poll() is None for process in started)
+            time.sleep(0.02)
+        started[1 - victim].kill()
+    try:
+        said = [process.communicate(timeout=300)[1] for process in reversed(started)]
+    finally:
+        for process in started:
+            process.kill()
     return [(p.returncode, text) for p, text in zip(reversed(started), said, strict=True)]
 
 
@@ -350,6 +373,46 @@ def test_ranks_that_start_at_once_wait_until_the_first_has_opened_the_folder(
     assert "run_dir holds a run with other settings" in said
     assert "another process of the run has failed" in heard
     check_same(run_dir, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", [0, 1])
+def test_killing_a_rank_that_a_cluster_has_started_ends_the_other(
+    toy_set: Path, forked: Command, whole: Path, tmp_path: Path, victim: int
+) -> None:
+    """Nobody but the other rank itself can notice here."""
+    run_dir = tmp_path / "run"
+    command = two(toy_set, run_dir, *SMALL)
+    written = f"predictions/*-000{victim}-0000-*"
+    ends = at_once(command, victim=victim, begun=lambda: list(run_dir.glob(written)))
+    assert ends[victim][0] == -signal.SIGKILL
+    code, said = ends[1 - victim]
+    assert code == 1
+    assert "another process of the run has failed" in said
+    status = json.loads((run_dir / "status.json").read_text())
+    assert (status["state"], "another process" in status["error"]) == ("failed", True)
+    assert_gone(run_dir)
+    assert real(command) == 0
+    check_same(run_dir, whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_rank_that_fails_is_what_the_run_failed_of(
+    toy_set: Path, forked: Command, tmp_path: Path, victim: int
+) -> None:
+    shutil.copytree(toy_set, tmp_path / "set")
+    video = sorted((tmp_path / "set").rglob("*.mp4"))[2 + victim]
+    video.write_bytes(b"garbage")
+    command = two(tmp_path / "set", tmp_path / "run", *SMALL, "on_error=fail")
+    ends = at_once(command)
+    assert [code for code, _ in ends] == [1, 1]
+    told = ["on_error=fail ends the run" in said for _, said in ends]
+    assert sorted(told) == [False, True]
+    assert "another process of the run has failed" in ends[told.index(False)][1]
+    assert "bug in vbench" not in ends[0][1] + ends[1][1]
+    status = json.loads((tmp_path / "run" / "status.json").read_text())
+    assert (status["state"], str(video) in status["error"]) == ("failed", True)
 
 
 def assert_gone(run_dir: Path) -> None:

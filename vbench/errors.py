@@ -67,6 +67,10 @@ class RunError(VbenchError):
     """A run folder cannot be created, continued or read."""
 
 
+class OtherRankError(RunError):
+    """Another of the processes that share a run has failed, and says itself why."""
+
+
 def did_you_mean(name: str, choices: Iterable[str]) -> str:
     """Returns a hint naming the closest choices, or all of a few, or an empty string.
 

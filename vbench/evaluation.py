@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vbench.errors import RunError
+from vbench.errors import OtherRankError, RunError
 from vbench.parts import Parts, Query, run_path
 from vbench.records import Clip, Outcome, Score
 from vbench.results.mirror import Mirror, NoMirror
@@ -126,8 +126,10 @@ def _failure_told(folder: RunFolder, mirror: Mirror) -> Iterator[None]:
         yield
     except BaseException as error:
         state = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+        told = isinstance(error, OtherRankError) and folder.state() == "failed"
         with suppress(RunError):  # it may be the disk that has failed
-            folder.write_status(state, error=visible(" ".join(str(error).split())))
+            if not told:  # else the rank that knows why has said so
+                folder.write_status(state, error=visible(" ".join(str(error).split())))
         mirror.fail()
         if isinstance(error, OSError) and error.errno in _DISK:
             raise cannot_write(folder.path, error) from error
@@ -188,6 +190,13 @@ def _answer(job: Job, tally: Tally, mirror: Mirror, outcome: Callable[[Score], O
     work = job.work(tally.done())
 
     def show() -> None:
+        if trainer.world_size > 1 and folder.state() == "failed":
+            raise OtherRankError(
+                "another process of the run has failed",
+                where=str(folder.path),
+                why="it says so in status.json",
+                mend="mend what it says, then type the same command again: it resumes",
+            )
         mirror.add(tally.records(tally.newly_complete(), outcome))
 
     if work or trainer.world_size > 1:

@@ -8,12 +8,13 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import lightning
 import torch
 
-from vbench.errors import ConfigError, ModelError, RunError
+from vbench.errors import ConfigError, ModelError, OtherRankError, RunError
 from vbench.loop.ask import Ask
 from vbench.loop.data import Batch
 from vbench.loop.settings import TrainerSettings
@@ -27,6 +28,9 @@ WEIGHT_DTYPES = {
     "16-mixed": torch.float32,
 }
 """What the weights must be in under each of Lightning's precisions."""
+
+_LONGEST_LEAD = timedelta(days=7)
+"""How long a rank whose share is done waits for those that still compute."""
 
 
 def make_trainer(settings: TrainerSettings) -> lightning.Trainer:
@@ -122,7 +126,8 @@ def led(trainer: lightning.Trainer, act: Callable[[], bool]) -> bool:
         What `act` returns on rank 0.
 
     Raises:
-        RunError: The ranks do not find each other; or, on all but the first, `act` has failed.
+        RunError: The ranks do not find each other.
+        OtherRankError: On all but the first: `act` has failed.
     """
     if not _started_at_once(trainer):
         return act() if trainer.is_global_zero else True
@@ -156,8 +161,8 @@ def _started_at_once(trainer: lightning.Trainer) -> bool:
     return trainer.world_size > 1 and not isinstance(own, LightningEnvironment)
 
 
-def _another_failed(trainer: lightning.Trainer) -> RunError:
-    return RunError(
+def _another_failed(trainer: lightning.Trainer) -> OtherRankError:
+    return OtherRankError(
         "another process of the run has failed",
         where=f"seen by rank {trainer.global_rank} of {trainer.world_size}",
         why="it left before its share was done",
@@ -182,6 +187,16 @@ class Predictor(lightning.LightningModule):
         self.weight_dtype = WEIGHT_DTYPES[precision]
         # A rank whose share was done before the run was broken off has nothing to do but wait.
         self.allow_zero_length_dataloader_with_multiple_devices = True
+        self.ranks: Any = None
+
+    def setup(self, stage: str) -> None:
+        """Opens the line on which ranks wait for one another at the end.
+
+        The group that Lightning made gives up after half an hour, by which one share may well take
+        longer than another. A socket breaks when a process ends, whatever the ranks compute on.
+        """
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            self.ranks = torch.distributed.new_group(backend="gloo", timeout=_LONGEST_LEAD)
 
     def on_predict_start(self) -> None:
         """Reads the dtype back from the weights, and makes SIGTERM end the loop as Ctrl-C does.
@@ -225,7 +240,7 @@ def predict(
         callbacks: The prediction writer and the progress display.
 
     Raises:
-        RunError: Another rank has failed.
+        OtherRankError: Another rank has failed.
     """
     trainer.callbacks.extend(callbacks)
     try:
@@ -235,14 +250,23 @@ def predict(
         # Lightning turns Ctrl-C into an exit and switches Ctrl-C off; callers expect neither.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         raise KeyboardInterrupt from stop
-    except BaseException:
+    except BaseException as error:
         _kill_launched(trainer)
+        if _is_of_the_line(error):
+            raise _another_failed(trainer) from error
         raise
     try:
-        trainer.strategy.barrier("all ranks have written their shards")
+        if predictor.ranks is not None:  # all have written their shards
+            torch.distributed.barrier(predictor.ranks)
     except RuntimeError as error:
         _kill_launched(trainer)
         raise _another_failed(trainer) from error
+
+
+def _is_of_the_line(error: BaseException) -> bool:
+    """Says whether it is not this rank that has failed, but its line to another one."""
+    group = getattr(torch.distributed, "DistError", ())  # what NCCL and the store raise
+    return isinstance(error, group) or (isinstance(error, RuntimeError) and "/gloo/" in str(error))
 
 
 def _kill_launched(trainer: lightning.Trainer) -> None:

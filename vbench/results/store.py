@@ -172,6 +172,13 @@ class RunFolder:
             write_json(self.path / "status" / f"{shard}.json", note)
         write_json(self.path / "status.json", note)
 
+    def state(self) -> str | None:
+        """Returns what was last noted of this shard, by any of its ranks."""
+        name = f"status/{self.share[0]}.json" if self.share[1] > 1 else "status.json"
+        with suppress(OSError, ValueError):
+            return str(json.loads((self.path / name).read_text(encoding="utf-8"))["state"])
+        return None
+
 
 def prediction_files(path: Path) -> list[Path]:
     """Returns a run folder's files of predictions, oldest first."""
