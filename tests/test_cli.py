@@ -53,7 +53,9 @@ def test_help_imports_nothing_heavy() -> None:
         "import json, sys; from vbench.cli import main; code = main(['--help']);"
         f"print(json.dumps([code, [m for m in {HEAVY} if m in sys.modules]]))"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
+    )
     text, _, last = out.stdout.strip().rpartition("\n")
     assert json.loads(last) == [0, []]
     assert text.startswith(f"vbench {vbench.__version__}")

@@ -33,7 +33,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A rendered toy benchmark of six videos."""
     root = tmp_path_factory.mktemp("toy")
     arguments = f"build dataset=velociti/toy num_videos={VIDEOS} seed=5 dataset.root={root}/set"
-    subprocess.run([sys.executable, "-m", "vbench", *arguments.split()], check=True)
+    subprocess.run([sys.executable, "-m", "vbench", *arguments.split()], check=True, timeout=300)
     return root / "set"
 
 
@@ -166,7 +166,7 @@ def test_batches_and_workers_change_no_score(
 @pytest.mark.slow
 def test_two_devices_give_the_same_records(clip_run: Run, toy: Path, tmp_path: Path) -> None:
     words = overrides(toy, tmp_path / "run", "model=toy/clip", "trainer.devices=2")
-    subprocess.run([sys.executable, "-m", "vbench", "evaluate", *words], check=True)
+    subprocess.run([sys.executable, "-m", "vbench", "evaluate", *words], check=True, timeout=300)
     records = vbench.load_run(tmp_path / "run").records
     close(records, clip_run.records)
     ranks = {file.name.split("-")[1] for file in (tmp_path / "run" / "predictions").iterdir()}

@@ -340,5 +340,5 @@ def test_nothing_heavy_is_imported(sweep: Path, done: Path) -> None:
         "sys.exit(f'{codes} {heavy}' if any(codes) or heavy else 0)"
     )
     command = [sys.executable, "-c", code, str(sweep), str(done)]
-    out = subprocess.run(command, capture_output=True, text=True, check=False)
+    out = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert out.returncode == 0, out.stderr

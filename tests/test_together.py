@@ -194,7 +194,7 @@ def test_killed_in_the_middle_and_typed_again(root: Path, tmp_path: Path) -> Non
         assert time.monotonic() < until
         time.sleep(0.02)
     first.kill()
-    first.wait()
+    first.wait(timeout=300)
     before = {
         (file.parents[1], key)
         for file in folder.glob("*/*/*/predictions/*.parquet")
@@ -202,7 +202,7 @@ def test_killed_in_the_middle_and_typed_again(root: Path, tmp_path: Path) -> Non
     }
     assert before
     assert len(finished(folder)) < 3
-    subprocess.run(typed, check=True)
+    subprocess.run(typed, check=True, timeout=300)
     assert len(finished(folder)) == 3
     for run in finished(folder):
         files = (run / "predictions").glob("*.parquet")
@@ -214,9 +214,9 @@ def test_killed_in_the_middle_and_typed_again(root: Path, tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_two_sweeps_at_once_on_one_cache(root: Path, tmp_path: Path) -> None:
     sweeps = [subprocess.Popen(command(root, tmp_path, name)) for name in ("a", "b")]
-    assert [sweep.wait() for sweep in sweeps] == [0, 0]
+    assert [sweep.wait(timeout=300) for sweep in sweeps] == [0, 0]
     subprocess.run([*command(root, tmp_path, "alone"), "loader.cache=false",
-                    "loader.sweep_frames_gb=0"], check=True)  # fmt: skip
+                    "loader.sweep_frames_gb=0"], check=True, timeout=300)  # fmt: skip
     for a, b, alone in zip(*(jobs_of(tmp_path, name) for name in ("a", "b", "alone")), strict=True):
         assert a.name == b.name == alone.name
         assert np.abs(scores(a) - scores(alone)).max() < 1e-5

@@ -20,7 +20,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet"]
     command = [*pip, "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)]
-    subprocess.run(command, check=True)
+    subprocess.run(command, check=True, timeout=300)
     (file,) = folder.glob("*.whl")
     return file
 
@@ -29,7 +29,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*pip, "--no-deps", "--target", str(folder), str(wheel)], check=True)
+    command = [*pip, "--no-deps", "--target", str(folder), str(wheel)]
+    subprocess.run(command, check=True, timeout=300)
     return folder
 
 
@@ -37,8 +38,9 @@ def vbench(site: Path, folder: Path, *words: str) -> subprocess.CompletedProcess
     environment = {**os.environ, "PYTHONPATH": str(site)}
     command = [sys.executable, "-m", "vbench", *words]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False,
+        timeout=300,
+    )  # fmt: skip
 
 
 def test_it_holds_every_config_and_asset_and_no_test(wheel: Path) -> None:
@@ -62,6 +64,7 @@ def test_help_and_configs_come_from_the_wheel(site: Path, tmp_path: Path) -> Non
     out = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+        timeout=300,
     )  # fmt: skip
     assert out.stdout.strip() == str(site / "vbench" / "conf")
 

@@ -119,7 +119,7 @@ def test_many_processes_at_once(cache: FrameCache) -> None:
     for process in processes:
         process.start()
     for process in processes:
-        process.join()
+        process.join(60)
         assert process.exitcode == 0
     source = Numbered()
     assert values(CachedSource(source, cache, "aa"), range(20)) == expected(*range(20))

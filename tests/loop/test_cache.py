@@ -123,7 +123,7 @@ def test_many_processes_write_at_once(cache: EmbeddingCache) -> None:
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join()
+        writer.join(60)
         assert writer.exitcode == 0
     assert len(cache.get(Address(BASE, str(i)).key for i in range(160))) == 160
 

@@ -52,6 +52,7 @@ def test_clip_is_the_same_in_another_process_and_hash_seed() -> None:
             capture_output=True,
             text=True,
             check=True,
+            timeout=300,
         ).stdout.strip()
         assert printed == repr(benchmark_clip(7, 11))
 

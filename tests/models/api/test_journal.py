@@ -46,7 +46,10 @@ for n in range(5):
     journal.put(str(n), Said(Reply(text=str(n))))
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -signal.SIGKILL
+    assert (
+        subprocess.run([sys.executable, "-c", code], check=False, timeout=300).returncode
+        == -signal.SIGKILL
+    )
     assert len(Journal(tmp_path / "j").get(map(str, range(9)))) == 5
 
 

@@ -139,7 +139,7 @@ def process() -> Iterator[list[subprocess.Popen[bytes]]]:
     for one in started:
         if one.poll() is None:
             one.kill()
-        one.wait()
+        one.wait(timeout=300)
 
 
 def test_a_killed_run_loses_at_most_the_call_under_way(
@@ -160,7 +160,7 @@ def test_a_killed_run_loses_at_most_the_call_under_way(
         while len(server.bodies) < 6 and process[0].poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         process[0].send_signal(signal.SIGKILL)
-        process[0].wait()
+        process[0].wait(timeout=300)
         assert len(server.bodies) >= 6
         run = vbench.evaluate(*told)
         counts = identities(server.bodies)

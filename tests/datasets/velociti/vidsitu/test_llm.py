@@ -321,12 +321,12 @@ def test_a_killed_build_pays_for_nothing_twice(
     process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     assert enough.wait(60)
     process.send_signal(signal.SIGKILL)
-    process.wait()
+    process.wait(timeout=300)
     kept = journal.read_bytes()
     assert kept.count(b"\n") >= 20
     journal.write_bytes(kept[: len(kept) - 40])  # as if killed while writing
     endpoint.script = good
-    subprocess.run(words, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(words, check=True, stderr=subprocess.DEVNULL, timeout=300)
     asked = Counter(json.dumps(body["messages"]) for body in endpoint.bodies)
     # Twice: the answer whose line was torn, and the one under way when the process was killed.
     assert sum(n - 1 for n in asked.values()) <= 2
