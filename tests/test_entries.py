@@ -123,6 +123,20 @@ def test_an_entry_can_be_asked_of_other_data_and_with_other_settings() -> None:
     assert config.trainer.precision == "bf16-true"
 
 
+@pytest.mark.parametrize(
+    ("key", "model"),
+    [("mplug_owl", "mplug_owl_7b"), ("otter", "otter_video_7b"), ("pandagpt", "pandagpt_7b")],
+)
+def test_a_row_of_video_bench_is_asked_with_the_published_prompt(key: str, model: str) -> None:
+    assert key in {row.key for row in rows("videobench/table2")}
+    config = settings(f"videobench/{key}")
+    assert config["command"]["choices"]["model"] == model
+    assert config["prompt"]["quirks"] is True
+    assert config["scorer"]["_target_"].endswith("TextSimilarity")
+    assert config["dataset"]["_target_"].endswith("VideoBenchRelease")
+    assert config["metric"]["_target_"].endswith("VideoBench")
+
+
 STUDIES = sorted(f.stem for f in CONF.glob("experiment/velociti/*.yaml"))
 
 

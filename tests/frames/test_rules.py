@@ -165,7 +165,7 @@ def test_on_screen_is_the_last_frame_not_later(times: list[float], moments: list
     assert rules.on_screen(times, moments) == sorted(expected)
 
 
-@given(n=counts, rate=st.sampled_from([1, 2, 8, 10, 24, 25, 30, 60]), clips=st.integers(1, 9))
+@given(n=st.integers(1, 400), rate=st.sampled_from([1, 8, 24, 25, 30]), clips=st.integers(1, 9))
 def test_clip_ends_are_the_outermost_frames_of_each_clip(n: int, rate: int, clips: int) -> None:
     """pytorchvideo's clips, [start, start + 2 s), in exact fractions, each frame looked at."""
     last = max(Fraction(n, rate) - 2, Fraction(0))
