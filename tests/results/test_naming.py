@@ -33,6 +33,7 @@ def run(folder: str, model: str = "toy/clip", **settings: Any) -> Run:
         ([run("a", entry="velociti/v1/x"), run("b")], ["velociti/v1/x", "toy/clip"]),
         ([run("a", num_frames=4), run("b")], ["toy/clip num_frames=4", "toy/clip num_frames=8"]),
         ([run("a", sampler="fps"), run("b")], ["toy/clip fps", "toy/clip nested"]),
+        ([run("a", frame_order="none"), run("b")], ["toy/clip none", "toy/clip"]),
         (
             [run("a", num_frames=None), run("b")],
             ["toy/clip num_frames=null", "toy/clip num_frames=8"],

@@ -11,6 +11,10 @@ from vbench.schema import identity
 _SAID = ("sampler.name", "model.name")
 """Settings that the word on the command line says already."""
 
+_WORDS = (
+    "dataset", "sampler", "frame_order", "prompt", "scorer", "visual", "generation", "metric",
+)  # fmt: skip
+
 _FIRST = "model.checkpoint"
 """What tells models of one word apart best."""
 
@@ -36,11 +40,7 @@ def run_names(runs: Sequence[Run]) -> list[str]:
 
 def _told(run: Run, choices: Mapping[str, Any]) -> dict[str, str]:
     """Returns what may tell a run from others, the words first."""
-    words = {
-        group: str(choices[group])
-        for group in ("dataset", "sampler", "prompt", "scorer", "visual", "generation", "metric")
-        if choices.get(group)
-    }
+    words = {group: str(choices[group]) for group in _WORDS if choices.get(group)}
     keys = {
         key: "null" if value is None else str(value)  # the word of the command line
         for key, value in identity(run.config).items()
@@ -66,4 +66,4 @@ def _differing(names: Sequence[str], told: Sequence[Mapping[str, str]]) -> list[
 
 def _say(key: str, value: str) -> str:
     name = key.removeprefix("sampler.").removeprefix("model.")
-    return value if key == "sampler" else f"{name}={value}"
+    return value if key in ("sampler", "frame_order") else f"{name}={value}"
