@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,31 @@ def test_runs_that_have_nothing_in_common_make_no_figure(study: Study) -> None:
     alone = study({**sampler("nested", num_frames=1), "model.seed": 1},
                   {**sampler("nested", num_frames=2), "model.seed": 2})  # fmt: skip
     assert found(alone) == {}
+
+
+@pytest.mark.parametrize(("count", "letters"), [(3, 60), (9, 12), (1, 300)])
+def test_no_name_is_cut_and_no_place_runs_into_the_next(
+    study: Study, count: int, letters: int
+) -> None:
+    from matplotlib.figure import Figure
+
+    runs = study(*(sampler("nested", num_frames=n) for n in (1, 2)))
+    (ablation,) = found(runs).values()
+    names = [f"{k} {('checkpoint=/Models/Qwen2.5-VL_' * 10)[:letters]}" for k in range(count)]
+    many = replace(ablation, series=tuple(replace(ablation.series[0], name=n) for n in names))
+    drawn = drawing(many)
+    figure = Figure(drawn.size, layout="constrained")
+    assert drawn.draw is not None
+    drawn.draw(figure)
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    assert box.y0 >= 0
+    assert len(legend.texts) == count
+    spots = [line.get_xdata() for line in figure.axes[0].lines if len(line.get_xdata()) == 2]
+    (first, second) = zip(*spots[:count], strict=True)
+    assert max(first) < min(second)
 
 
 def test_a_figure_without_differences_is_drawn(study: Study, tmp_path: Path) -> None:

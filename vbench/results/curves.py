@@ -19,8 +19,14 @@ COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")
 """Told apart by colour-blind eyes; beyond them the marker changes, too."""
 
 _MARKERS = "osD^v"
-_DODGE = 0.06
-"""How far series stand apart, as a share of the distance of two places."""
+_DODGE, _SPREAD = 0.06, 0.7
+"""How far series stand apart, and at most all of them, as shares of the distance of two places."""
+
+_WIDTH = 9.0
+"""Of a figure, in inches."""
+
+_LETTER, _SIGN = 6.3, 48.0
+"""Widths of a letter and of a sign with its margins in a legend, in points."""
 
 
 def drawing(ablation: Ablation) -> Drawing:
@@ -29,17 +35,29 @@ def drawing(ablation: Ablation) -> Drawing:
     Args:
         ablation: One test along one axis.
     """
-    rows = -(-len(ablation.series) // 3)  # of the legend
+    rows = -(-len(ablation.series) // _columns(ablation))  # of the legend
     height = 3.6 + 0.2 * rows + 0.15 * len(ablation.short)
-    return Drawing(to_table(ablation), partial(_draw, ablation), (9.0, height))
+    return Drawing(to_table(ablation), partial(_draw, ablation), (_WIDTH, height))
+
+
+def _columns(ablation: Ablation) -> int:
+    """Returns how many names, with their signs, fit side by side below the panels."""
+    longest = max(len(_fitted(series.name)) for series in ablation.series)
+    return max(1, min(3, int(72 * _WIDTH / (_LETTER * longest + _SIGN))))
+
+
+def _fitted(name: str) -> str:
+    """Shortens a name, such as a path, that is wider than the figure."""
+    most = int((72 * _WIDTH - _SIGN) / _LETTER)
+    return name if len(name) <= most else f"{name[: most // 2 - 1]}…{name[-(most // 2) :]}"
 
 
 def _draw(ablation: Ablation, figure: Figure) -> None:
     left, right = figure.subplots(1, 2)
     axis = ablation.axis
-    changed = False
+    changed, step = False, min(_DODGE, _SPREAD / len(ablation.series))
     for number, series in enumerate(ablation.series):
-        shift = _DODGE * (number - (len(ablation.series) - 1) / 2)
+        shift = step * (number - (len(ablation.series) - 1) / 2)
         look = {
             "color": COLOURS[number % len(COLOURS)],
             "marker": _MARKERS[number // len(COLOURS) % len(_MARKERS)],
@@ -49,7 +67,7 @@ def _draw(ablation: Ablation, figure: Figure) -> None:
         ]
         joined = "-" if axis.stepwise else "none"
         at = _at(ablation, series.points, shift)
-        _bars(left, at, values, linestyle=joined, label=series.name, **look)
+        _bars(left, at, values, linestyle=joined, label=_fitted(series.name), **look)
         steps = [point for point in series.points if point.change is not None]
         moves = [
             [100 * end for end in (c.difference, c.ci_low, c.ci_high)]
@@ -71,7 +89,7 @@ def _draw(ablation: Ablation, figure: Figure) -> None:
         spots = [_spot(ablation, place) for place in ablation.places]
         panel.set_xticks(spots, [str(place) for place in ablation.places], **slanted)
         panel.set_xlim(spots[0] - 0.5, spots[-1] + 0.5)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False)
+    figure.legend(loc="outside lower center", ncols=_columns(ablation), frameon=False)
     if ablation.short:
         figure.suptitle("\n".join(ablation.short), x=0.01, ha="left", fontsize=7)
 
