@@ -83,6 +83,11 @@ def test_the_words_are_part_of_the_model(
     names = {HfVideoLanguageModel(str(folder)).identity()}
     (words / "more.txt").write_text("")
     names.add(HfVideoLanguageModel(str(folder)).identity())
+    words.rename(tmp_path / "elsewhere")
+    with pytest.raises(ModelError, match="has no tokenizer") as caught:
+        HfVideoLanguageModel(str(folder))
+    assert "tokenizer.model" in caught.value.mend
+    (tmp_path / "elsewhere").rename(words)
     for file in words.glob("tokenizer*"):
         shutil.copy(file, folder)
     shutil.rmtree(words)

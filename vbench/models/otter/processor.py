@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 from transformers import LlamaTokenizer
 
-from vbench.checkpoints import find_checkpoint
+from vbench.checkpoints import Checkpoint, find_checkpoint
+from vbench.errors import ModelError
 from vbench.models.otter.config import MARKS, OtterConfig
 from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor, spaced_by_segment
 
@@ -30,6 +31,27 @@ CHAT_TEMPLATE = """\
 {{- ' GPT:<answer>' if add_generation_prompt -}}
 """
 """The conversation of the original's demo for videos, wherever in a message the video stands."""
+
+
+def find_words(name: str) -> Checkpoint:
+    """Finds the LLaMA whose tokenizer a checkpoint without one takes.
+
+    Args:
+        name: What its config.json calls it.
+
+    Raises:
+        ModelError: It is not there.
+    """
+    try:
+        return find_checkpoint(name)
+    except ModelError as error:
+        raise ModelError(
+            "the checkpoint has no tokenizer, and the one that its config.json names is not there",
+            where=f"text_config._name_or_path={name}",
+            why=error.what,
+            mend="put LLaMA's tokenizer.model and tokenizer_config.json into a copy of the "
+            "checkpoint's folder",
+        ) from error
 
 
 class OtterFrames(ClipFrames):
@@ -60,7 +82,7 @@ class OtterProcessor(SplicedProcessor):
         options.pop("trust_remote_code", None)
         config: Any = OtterConfig.from_pretrained(source, **options)
         if config.words is not None:
-            words = find_checkpoint(config.words)
+            words = find_words(config.words)
             source, options = words.source, words.load_options()
         side = config.vision_config.image_size
         frames = OtterFrames(

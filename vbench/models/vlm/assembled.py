@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vbench.checkpoints import Checkpoint, find_checkpoint
+from vbench.checkpoints import Checkpoint
 from vbench.models.loading import explained, load_config, quietly
 from vbench.models.vlm.weight_names import weight_names
 
@@ -90,9 +90,10 @@ def borrowed(config: Any, adapter: Any = None) -> dict[str, Any]:
     from vbench.models.otter.config import OtterConfig
     from vbench.models.vlm.llava_files import LlavaFilesConfig
 
+    from vbench.models.otter.processor import find_words
     found = {"vision": config.tower} if isinstance(config, LlavaFilesConfig) else {}
     if isinstance(config, OtterConfig) and config.words is not None:
-        found["tokenizer"] = find_checkpoint(config.words)
+        found["tokenizer"] = find_words(config.words)
     return found | ({"adapter": adapter} if adapter else {})
 
 
