@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from vbench.checkpoints import find_checkpoint
+from vbench.models.mplug_owl.config import MplugOwlImageConfig
 from vbench.models.mplug_owl.model import MplugOwlImageForConditionalGeneration
 from vbench.models.vlm.clip_inputs import ClipInputs
 from vbench.models.vlm.rendering import Renderer
@@ -72,6 +73,20 @@ def test_every_frame_is_read_by_itself(owl_image: Path, image_state: State) -> N
     right = [torch.cat([plain.features(frame[None]) for frame in video]) for video in pixels]
     assert found.shape == (2, 3 * 5, 32)
     close(found, torch.stack(right), 1e-6)
+
+
+def test_what_is_between_is_as_wide_as_config_json_says() -> None:
+    """The video model takes two thirds of it, but for 2,816."""
+    said = {"intermediate_size": 4096, "model_type": "mplug_owl_visual_abstract"}
+    text = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 1}
+    config = MplugOwlImageConfig(visual_abstractor_config=said, text_config=text)
+    with torch.device("meta"):
+        weights = MplugOwlImageForConditionalGeneration(config).state_dict()
+    layer = "abstractor.encoder.layers.5.crossattention.output.mlp"
+    assert tuple(weights[f"{layer}.w1.weight"].shape) == (4096, 1024)
+    assert tuple(weights["vision_model.embeddings.position_embedding"].shape) == (1, 257, 1024)
+    assert "vision_model.encoder.layers.23.mlp.fc1.weight" in weights
+    assert not [name for name in weights if "temporal" in name]
 
 
 @pytest.mark.parametrize("form", ["index", "pytorch_model.bin", "model.safetensors"])

@@ -11,6 +11,8 @@ from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from vbench.checkpoints import find_checkpoint
+from vbench.models.otter.config import OtterConfig
+from vbench.models.otter.model import OtterForConditionalGeneration
 from vbench.models.vlm.generation import Asked, Ends, Generation, write
 from vbench.models.vlm.prefix import Scored, score
 from vbench.models.vlm.stops import Stops
@@ -108,6 +110,32 @@ def test_the_perceiver_reads_all_frames(model: Any, state: State) -> None:
     assert (found - back).abs().max() > 1e-2
     with pytest.raises(ValueError, match="7 frames, of at most 6"):
         model.get_video_features(video(7, 1))
+
+
+def test_sizes_are_those_of_its_code_where_config_json_says_none() -> None:
+    vision = {**CLIP.config(), "hidden_size": 1024, "num_attention_heads": 16}
+    text = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 8, "vocab_size": 32004}
+    config = OtterConfig(vision_config=vision, text_config=text, max_num_frames=128)
+    with torch.device("meta"):
+        weights = OtterForConditionalGeneration(config).state_dict()
+    found = {name: tuple(value.shape) for name, value in weights.items()}
+    gated = "lang_encoder.model.layers.7.gated_cross_attn_layer"
+    sizes = {
+        "perceiver.latents": (64, 1024),
+        "perceiver.frame_embs": (128, 1024),
+        "perceiver.layers.5.to_kv.weight": (1024, 1024),
+        "perceiver.layers.5.feed_forward.1.weight": (4096, 1024),
+        f"{gated}.attn.to_q.weight": (512, 4096),
+        f"{gated}.attn.to_kv.weight": (1024, 1024),
+        f"{gated}.feed_forward.3.weight": (4096, 16384),
+        f"{gated}.ff_gate": (1,),
+    }
+    assert sizes.items() <= found.items()
+    looks = {name.split(".")[3] for name in found if "gated_cross_attn_layer" in name}
+    assert looks == {"3", "7"}
+    assert "perceiver.layers.6.norm_media.weight" not in found
+    marks = (config.end_token_id, config.video_token_id, config.answer_token_id)
+    assert marks == (32000, 32001, 32002)
 
 
 def test_words_from_the_mark_on_see_the_video_and_a_reply_does_not(

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
+from vbench.models.pandagpt.config import PandaGptConfig
+from vbench.models.pandagpt.model import PandaGptForConditionalGeneration
 from vbench.models.vlm.lora import Adapter
 from vbench.models.vlm.weights import Loading, load_weights, read_config
 
@@ -101,6 +103,29 @@ def test_each_clip_its_frames_and_their_order_matter(model: Any) -> None:
         ]
     for other in found[1:]:
         assert (found[0] - other).abs().max() > 1e-3
+
+
+def test_sizes_are_imagebind_huges_where_config_json_says_none() -> None:
+    said = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 1, "vocab_size": 32001}
+    config = PandaGptConfig.from_dict(said)
+    with torch.device("meta"):
+        weights = PandaGptForConditionalGeneration(config).state_dict()
+    found = {name: tuple(value.shape) for name, value in weights.items()}
+    root = "visual_encoder.modality_{}.vision.{}"
+    sizes = {
+        root.format("preprocessors", "rgbt_stem.proj.1.weight"): (1280, 3, 2, 14, 14),
+        root.format("preprocessors", "pos_embedding_helper.pos_embed"): (1, 257, 1280),
+        root.format("trunks", "blocks.31.attn.in_proj_weight"): (3840, 1280),
+        root.format("trunks", "blocks.31.mlp.fc1.weight"): (5120, 1280),
+        root.format("heads", "2.weight"): (1024, 1280),
+        "llama_proj.weight": (4096, 1024),
+    }
+    assert sizes.items() <= found.items()
+    assert not [name for name in found if "blocks.32." in name]
+    assert config.vision_config.num_attention_heads == 16
+    assert config.video_token_id == 32001
+    vision = [value.numel() for name, value in weights.items() if name.startswith("visual_encoder")]
+    assert sum(vision) == 632_829_440  # as in Girdhar et al.: a ViT-H of 630 M
 
 
 def test_the_lora_is_added_at_the_scale_of_its_training(model: Any, state: State) -> None:
