@@ -90,4 +90,4 @@ def did_you_mean(name: str, choices: Iterable[str]) -> str:
     if close:
         *most, last = close
         return f"did you mean {', '.join(most)}{' or ' if most else ''}{last}?"
-    return f"one of: {', '.join(pool)}" if 0 < len(pool) <= 40 else ""
+    return f"one of: {', '.join(pool)}" if 0 < len(pool) <= 60 else ""
