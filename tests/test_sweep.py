@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -336,35 +337,52 @@ SLURM = {
     "sbatch": r"""#!/bin/bash
 # Runs an array's jobs one after another, as a cluster of one node would.
 cp "$1" "$(dirname "$0")/submitted.sh"
+id=$$  # another one each time; Lightning makes a port of it
 last=$(sed -n 's/^#SBATCH --array=0-\([0-9]*\)%.*/\1/p' "$1")
 export SLURM_NTASKS_PER_NODE=$(sed -n 's/^#SBATCH --ntasks-per-node=//p' "$1")
-export SLURM_JOB_NAME=vbench SLURM_JOB_NUM_NODES=1 SLURM_NNODES=1 SLURM_ARRAY_JOB_ID=4200
+export SLURM_JOB_NAME=vbench SLURM_JOB_NUM_NODES=1 SLURM_NNODES=1 SLURM_ARRAY_JOB_ID=$id
 export SLURM_JOB_NODELIST=127.0.0.1 SLURM_NODELIST=127.0.0.1 SLURM_NTASKS=$SLURM_NTASKS_PER_NODE
+states=$(dirname "$0")/states
+rm -f "$states"
 (for k in $(seq 0 "$last"); do
-  SLURM_ARRAY_TASK_ID=$k SLURM_JOB_ID=$((4201 + k)) SLURM_JOBID=$((4201 + k)) bash "$1"
+  state=COMPLETED
+  SLURM_ARRAY_TASK_ID=$k SLURM_JOB_ID=$((id + 1 + k)) SLURM_JOBID=$((id + 1 + k)) bash "$1" ||
+    state=FAILED
+  echo "${id}_$k|$state|here" >> "$states"
 done) > "$(dirname "$0")/log" 2>&1 &
-echo "Submitted batch job 4200"
+echo "Submitted batch job $id"
 """,
     "srun": r"""#!/bin/bash
 while [[ "$1" == --* ]]; do
   if [[ "$1" == *=* || "$1" == --unbuffered ]]; then shift; else shift 2; fi
 done
+tasks=()
 for task in $(seq $((SLURM_NTASKS - 1)) -1 0); do
   SLURM_PROCID=$task SLURM_LOCALID=$task SLURM_NODEID=0 "$@" &
+  tasks+=($!)
   sleep 4
 done
-wait
+if [[ "$SLURM_ARRAY_TASK_ID" == 0 && -n "$DOOMED" ]]; then
+  until compgen -G "$DOOMED" > /dev/null; do sleep 0.02; done
+  kill -KILL "${tasks[0]}"
+fi
+code=0
+for task in "${tasks[@]}"; do wait "$task" || code=$?; done
+exit $code
 """,
-    "sacct": "#!/bin/bash\necho 'JobID|State|NodeList'\n",
+    "sacct": """#!/bin/bash
+echo 'JobID|State|NodeList'
+cat "$(dirname "$0")/states" 2> /dev/null
+""",
 }
 """Enough of Slurm to start what would start on a cluster."""
 
 
-@pytest.mark.slow
-def test_slurm_as_far_as_one_machine_can_play_it(
+@pytest.fixture
+def cluster(
     tmp_path: Path, write_grey: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two jobs of two ranks each, which Slurm starts; one rank of each speaks for its job."""
+) -> list[str]:
+    """A command of two jobs of two ranks each, which Slurm starts."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name, text in SLURM.items():
@@ -374,12 +392,18 @@ def test_slurm_as_far_as_one_machine_can_play_it(
     words = rows(tmp_path)
     for k in range(12):
         write_grey(tmp_path / f"{k}.mp4", k)
-    command = [
+    return [
         sys.executable, "-m", "vbench", "-m", *words, "model=toy/clip", "logger=none",
         "sampler=nested", "sampler.num_frames=1,2", "trainer.devices=2", "sweep=cluster",
         "hydra/launcher=slurm", "hydra.launcher.gpus_per_node=null",
     ]  # fmt: skip
-    done = typed(command, tmp_path)
+
+
+@pytest.mark.slow
+def test_slurm_as_far_as_one_machine_can_play_it(tmp_path: Path, cluster: list[str]) -> None:
+    """One rank of each job speaks for it."""
+    programs = tmp_path / "bin"
+    done = typed(cluster, tmp_path)
     assert done.returncode == 0, done.stderr + (programs / "log").read_text()
     submitted = (programs / "submitted.sh").read_text().splitlines()
     assert "#SBATCH --ntasks-per-node=2" in submitted
@@ -391,3 +415,26 @@ def test_slurm_as_far_as_one_machine_can_play_it(
     for run in finished(folder):
         ranks = {file.name.split("-")[1] for file in (run / "predictions").iterdir()}
         assert ranks == {"0000", "0001"}
+
+
+@pytest.mark.slow
+def test_a_rank_that_slurm_loses_costs_its_own_job(
+    tmp_path: Path, cluster: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second rank of the first job is killed as soon as the first says that the run runs."""
+    folder = tmp_path / "outputs" / "sweeps" / "cluster"
+    monkeypatch.setenv("DOOMED", f"{folder}/*/*/*/status.json")
+    done = typed(cluster, tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "the launcher failed" in done.stderr
+    deadline = time.monotonic() + 200
+    while not (folder / "report.html").exists() or read_jobs(folder)[1].code:
+        assert time.monotonic() < deadline  # the command has ended, the second job has not
+        time.sleep(0.2)
+    assert [note.code for note in read_jobs(folder)] == [1, 0]
+    status = json.loads((Path(read_jobs(folder)[0].run_dir) / "status.json").read_text())
+    assert status["state"] == "failed"
+    assert "another process of the run has failed" in status["error"]
+    monkeypatch.delenv("DOOMED")
+    assert typed(cluster, tmp_path).returncode == 0
+    assert [note.code for note in read_jobs(folder)] == [0, 0]
