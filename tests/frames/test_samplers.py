@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import pickle
 import subprocess
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbench.errors import ConfigError, DecodeError
-from vbench.frames import rules, samplers
+from vbench.frames import rules
 from vbench.frames.samplers import (
     ClipSampler,
     CountSampler,
@@ -41,8 +42,9 @@ def built(name: str, **settings: Any) -> Sampler:
     """What conf/sampler/<name>.yaml describes."""
     node = yaml.safe_load((CONF / f"{name}.yaml").read_text()) | settings
     target = node.pop("_target_")
-    assert target.startswith("vbench.frames.samplers.")
-    sampler: Sampler = getattr(samplers, target.rpartition(".")[2])(**node)
+    module, _, kind = target.rpartition(".")
+    assert module in ("vbench.frames.samplers", "vbench.frames.stride")
+    sampler: Sampler = getattr(importlib.import_module(module), kind)(**node)
     return sampler
 
 
@@ -76,6 +78,8 @@ def test_every_rule_has_a_config_and_every_config_its_own_name() -> None:
         ("fps", {"fps": 0.5}, [0, 48, 96, 144, 192]),
         ("fps", {"fps": 2.0, "max_frames": 4}, [0, 60, 120, 180]),
         ("fps", {}, list(range(0, 240, 24))),
+        ("stride", {}, list(range(0, 240, 24))),
+        ("stride", {"max_frames": 4}, [0, 72, 144, 216]),
         ("mid_second", {}, list(range(12, 240, 24))),
         ("velociti20", {}, [24 * s + o for s in range(10) for o in (5, 17)]),
         ("clip_ends", {"num_clips": 2}, [0, 47, 192, 239]),

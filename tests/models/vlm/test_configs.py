@@ -27,6 +27,7 @@ PUBLISHED = {
     "pllava_7b": ("ermu2001/pllava-7b", "segment_offset", 16),
     "pllava_13b": ("ermu2001/pllava-13b", "segment_offset", 16),
     "video_chatgpt_7b": ("mmaaz60/LLaVA-7B-Lightening-v1-1", "segment_midpoints", 100),
+    "chat_univi_7b": ("Chat-UniVi/Chat-UniVi", "stride", None),
 }
 
 

@@ -11,6 +11,7 @@ from vbench.models.vlm.weight_names import weight_names
 
 def register() -> None:
     """Makes them known to transformers, once in a process."""
+    from vbench.models.chat_univi import registration as chat_univi
     from vbench.models.mplug_owl import registration as mplug_owl
     from vbench.models.otter import registration as otter
     from vbench.models.pandagpt import registration as pandagpt
@@ -19,6 +20,7 @@ def register() -> None:
     from vbench.models.video_chatgpt import registration as video_chatgpt
     from vbench.models.video_llama import registration as video_llama
 
+    chat_univi.register()
     mplug_owl.register()
     otter.register()
     pandagpt.register()
@@ -88,9 +90,9 @@ def borrowed(config: Any, adapter: Any = None) -> dict[str, Any]:
         adapter: What is added to its weights, if anything.
     """
     from vbench.models.otter.config import OtterConfig
+    from vbench.models.otter.processor import find_words
     from vbench.models.vlm.llava_files import LlavaFilesConfig
 
-    from vbench.models.otter.processor import find_words
     found = {"vision": config.tower} if isinstance(config, LlavaFilesConfig) else {}
     if isinstance(config, OtterConfig) and config.words is not None:
         found["tokenizer"] = find_words(config.words)
@@ -100,6 +102,8 @@ def borrowed(config: Any, adapter: Any = None) -> dict[str, Any]:
 def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
     """Returns config and processor of a model whose config.json names another one's type."""
     from vbench.models.blip2.files import own_file
+    from vbench.models.chat_univi.config import ChatUniviConfig
+    from vbench.models.chat_univi.processor import ChatUniviProcessor
     from vbench.models.mplug_owl.config import MplugOwlConfig, MplugOwlImageConfig, is_for_images
     from vbench.models.mplug_owl.processor import MplugOwlImageProcessor
     from vbench.models.otter.config import OtterConfig
@@ -129,6 +133,8 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
         return PllavaConfig, PllavaProcessor
     if is_video_chatgpt(said):
         return VideoChatGptConfig, VideoChatGptProcessor
+    if said.get("model_type") == ChatUniviConfig.model_type:
+        return ChatUniviConfig, ChatUniviProcessor
     if said.get("model_type") == OtterConfig.model_type:
         return OtterConfig, OtterProcessor  # its tokenizer may lie elsewhere
     owl = said.get("model_type") == MplugOwlConfig.model_type

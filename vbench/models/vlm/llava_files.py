@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import torch
+from tokenizers import AddedToken
 from torch import Tensor
 from transformers import CLIPVisionConfig, LlamaConfig, LlamaTokenizer, PreTrainedConfig
 from transformers.configuration_utils import SubConfigSpec
@@ -17,6 +18,7 @@ from transformers.configuration_utils import SubConfigSpec
 from vbench.checkpoints import Checkpoint, find_checkpoint
 from vbench.models.vlm.lora import read_shards
 from vbench.models.vlm.spliced import SplicedModel
+from vbench.models.vlm.spliced_processor import spaced_by_segment
 
 State = dict[str, Tensor]
 
@@ -121,6 +123,8 @@ class LlavaFilesModel(SplicedModel):
     """Whether CLIP's weights are taken from the model's own files where they hold them."""
     parts: ClassVar[tuple[str, ...]] = ("mm_projector.",)
     """How names of parts on the vision side begin."""
+    spare: ClassVar[tuple[str, ...]] = ()
+    """How names begin of weights in the files that the model makes no use of."""
 
     @classmethod
     def from_pretrained(
@@ -144,12 +148,12 @@ class LlavaFilesModel(SplicedModel):
         """
         for name in ("revision", "local_files_only", "trust_remote_code"):
             options.pop(name, None)
-        state = _clip(config.tower)
         own = cls._renamed(read_shards(Checkpoint(**config.files)))
         for name in _VOCABULARY:
             if name in own:
                 own[name] = _rows(own[name], config.text_config.vocab_size)
-        state |= own | cls._renamed(state_dict or {})
+        held = any(name.startswith(_TOWER) for name in own)
+        state = ({} if held else _clip(config.tower)) | own | cls._renamed(state_dict or {})
         return super().from_pretrained(None, config=config, state_dict=state, **options)
 
     @classmethod
@@ -164,7 +168,7 @@ class LlavaFilesModel(SplicedModel):
                     named[inner] = value
             elif inner.startswith(cls.parts):
                 named[inner] = value
-            else:
+            elif not inner.startswith(cls.spare):
                 named[f"language_model.{name}"] = value
         return named
 
@@ -190,7 +194,9 @@ def _rows(weight: Tensor, count: int) -> Tensor:
     return torch.cat([weight, mean.expand(count - len(weight), -1)])
 
 
-def marked_tokenizer(source: Any, marks: tuple[str, ...], **options: Any) -> Any:
+def marked_tokenizer(
+    source: Any, marks: tuple[str, ...], bare: tuple[str, ...] = (), **options: Any
+) -> Any:
     """Reads LLaMA's tokenizer as its slow one of 2023 read texts, marks added after its words.
 
     That one takes the spaces and line breaks around a mark away, and puts a space before each
@@ -199,18 +205,14 @@ def marked_tokenizer(source: Any, marks: tuple[str, ...], **options: Any) -> Any
     Args:
         source: A folder or a hub id.
         marks: Added in this order where they are not there.
+        bare: Added after those; the spaces around them stay.
         options: `revision`, `local_files_only`.
     """
-    from tokenizers import AddedToken
-
-    from vbench.models.vlm.spliced_processor import spaced_by_segment
-
     tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
-    tokenizer.add_tokens(
-        [
-            AddedToken(mark, lstrip=True, rstrip=True, normalized=False, special=True)
-            for mark in marks
-        ],
-        special_tokens=True,
-    )
+    added = [
+        AddedToken(mark, lstrip=strips, rstrip=strips, normalized=False, special=True)
+        for group, strips in ((marks, True), (bare, False))
+        for mark in group
+    ]
+    tokenizer.add_tokens(added, special_tokens=True)
     return spaced_by_segment(tokenizer)

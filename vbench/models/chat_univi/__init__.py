@@ -1,0 +1,1 @@
+"""Chat-UniVi, which transformers has no class for, in the form that transformers asks for."""
