@@ -3,6 +3,8 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import sqlite3
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -126,6 +128,21 @@ def test_many_processes_write_at_once(cache: EmbeddingCache) -> None:
         writer.join(60)
         assert writer.exitcode == 0
     assert len(cache.get(Address(BASE, str(i)).key for i in range(160))) == 160
+
+
+def test_a_file_that_another_process_has_just_begun(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = sqlite3.connect(tmp_path / "c.sqlite", check_same_thread=False)
+    other.executescript("CREATE TABLE begun (x); BEGIN IMMEDIATE")
+    timer = threading.Timer(0.2, other.commit)
+    timer.start()
+    cache = EmbeddingCache(tmp_path / "c.sqlite")
+    cache.put([entry("a")], {BASE: FIELDS})
+    timer.join()
+    other.close()
+    assert len(cache.get([entry("a").address.key])) == 1
+    assert capsys.readouterr().err == ""
 
 
 def test_it_crosses_to_workers(cache: EmbeddingCache) -> None:

@@ -36,6 +36,8 @@ CREATE TABLE IF NOT EXISTS files (
 """
 _COLUMNS = "key, base, item, vector, facts, strip"
 _CHUNK = 500  # SQLite binds at most 999 variables in old builds
+_PATIENCE_S = 60.0
+"""How long a process waits for others to let go of the file."""
 _SETTLED_NS = 2_000_000_000
 """A file younger than this may change again within one tick of its clock: its hash is not kept."""
 
@@ -133,8 +135,7 @@ class EmbeddingCache:
         # A connection must not cross a fork.
         if self._connection is None or self._process != os.getpid():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self.path, timeout=60)
-            self._connection.executescript(_SCHEMA)
+            self._connection = _connect(self.path)
             self._process = os.getpid()
         return self._connection
 
@@ -203,6 +204,22 @@ class EmbeddingCache:
             yield min(
                 (_difference(other, fields) for other in known), key=len, default="never seen"
             )
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    # The switch to WAL does not wait for others, whatever the timeout: jobs that start together on
+    # a new file would lose it to one another.
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        connection = sqlite3.connect(path, timeout=_PATIENCE_S)
+        try:
+            connection.executescript(_SCHEMA)
+            return connection
+        except sqlite3.OperationalError as error:
+            connection.close()
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _difference(there: Base, now: Base) -> str:
