@@ -131,6 +131,7 @@ def test_an_entry_can_be_asked_of_other_data_and_with_other_settings() -> None:
         ("pandagpt", "pandagpt_7b"),
         ("video_chatgpt", "video_chatgpt_7b"),
         ("chat_univi", "chat_univi_7b"),
+        ("valley", "valley_7b"),
     ],
 )
 def test_a_row_of_video_bench_is_asked_with_the_published_prompt(key: str, model: str) -> None:

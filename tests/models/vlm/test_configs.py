@@ -28,6 +28,7 @@ PUBLISHED = {
     "pllava_13b": ("ermu2001/pllava-13b", "segment_offset", 16),
     "video_chatgpt_7b": ("mmaaz60/LLaVA-7B-Lightening-v1-1", "segment_midpoints", 100),
     "chat_univi_7b": ("Chat-UniVi/Chat-UniVi", "stride", None),
+    "valley_7b": ("luoruipu1/Valley2-7b", "uniform_endpoints", 8),
 }
 
 

@@ -1,0 +1,105 @@
+"""Frames and prompts of the original, and commands with the words of conf/."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vbench.checkpoints import find_checkpoint
+from vbench.models.vlm.clip_inputs import ClipInputs
+from vbench.models.vlm.rendering import Renderer
+from vbench.models.vlm.tokens import TokenReader
+from vbench.models.vlm.weights import read_config
+from vbench.protocols import ClipTiming
+from vbench.records import Message
+
+from ..assembled_runs import PAIRS, log_probs, replies, write_rows
+
+SYSTEM = (
+    "You are Valley, a large language and vision assistant trained by ByteDance. You are able to "
+    "understand the visual content or video that the user provides, and assist the user with a "
+    "variety of tasks using natural language. Follow the instructions carefully and explain your "
+    "answers in detail."
+)
+MEAN = np.array([0.48145466, 0.4578275, 0.40821073])
+DEVIATION = np.array([0.26862954, 0.26130258, 0.27577711])
+
+
+@pytest.fixture(scope="module")
+def clips(valley: Callable[[str], Path]) -> ClipInputs:
+    return ClipInputs(find_checkpoint(str(valley("mean"))), {})
+
+
+def timing(count: int) -> ClipTiming:
+    return ClipTiming(tuple(range(count)), tuple(map(float, range(count))), 1.0, count)
+
+
+def test_prompts_are_read_as_the_slow_tokenizer_did(
+    valley: Callable[[str], Path], clips: ClipInputs
+) -> None:
+    import sentencepiece
+
+    folder = valley("mean")
+    config = read_config(find_checkpoint(str(folder)), remote_code=False)
+    renderer = Renderer("valley", clips.processor, None, None)
+    rendered = renderer.render(
+        Message("What  jumps?", render="chat"), shows_video=True, scored=True
+    )
+    assert rendered.text == (
+        f"{SYSTEM}\n\n### Human: <im_start><im_patch><vi_end> What  jumps? \n### Assistant:"
+    )
+    view = clips.view([np.zeros((20, 30, 3), np.uint8)] * 3, timing(3))
+    patch = "<im_patch>"
+    assert view["expansion"] == f"{patch * 16}<im_end><vi_start>{patch * 3}"
+    found = TokenReader("valley", clips.processor, config).prompt(rendered, view["expansion"])
+    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    shown = [462, *[460] * 16, 463, 464, *[460] * 3, 465]
+    before, after = re.split(r"\s*<im_start>.*<vi_end>\s*", rendered.text)
+    assert list(found) == [1, *model.encode(before), *shown, *model.encode(after)]
+    own = Message("Why?", render="chat", turns=(("user", "A?"), ("assistant", "B.")))
+    assert renderer.render(own, shows_video=False, scored=False).text == (
+        f"{SYSTEM}\n\n### Human: A? \n### Assistant: B. \n### Human: Why? \n### Assistant:"
+    )
+
+
+@pytest.mark.parametrize("shape", [(50, 37), (21, 40), (18, 21)])
+def test_frames_are_resized_by_nearest_pixels_and_cropped(
+    clips: ClipInputs, shape: tuple[int, int]
+) -> None:
+    frame = np.random.default_rng(0).integers(0, 256, (*shape, 3), np.uint8)
+    pixels = clips.view([frame] * 2, timing(2))["tensors"]["pixel_values_videos"].numpy()
+    edges = [18 * edge // min(shape) for edge in shape]  # 256 for 224
+    rows, columns = (
+        [(at + round((edge - 16) / 2)) * whole // edge for at in range(16)]
+        for edge, whole in zip(edges, shape, strict=True)
+    )
+    right = ((frame[rows][:, columns] / 255 - MEAN) / DEVIATION).transpose(2, 0, 1)
+    assert pixels.shape == (1, 2, 3, 16, 16)
+    assert np.abs(pixels[0, 1] - right).max() < 1e-5
+
+
+@pytest.mark.slow
+def test_commands_score_and_write(
+    valley: Callable[[str], Path],
+    tmp_path: Path,
+    write_grey: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_rows(tmp_path, write_grey, {"a": 0, "b": 60})
+    monkeypatch.chdir(tmp_path)
+    word, folder = "model=valley_7b", valley("delta")
+    options = replies(
+        "options", folder, word, "scorer=option_probability", "prompt=videobench/paper"
+    )
+    reply = options[0]["reply"]
+    assert (reply["visual_tokens"], reply["frame_shape"]) == (24, [8, 16, 16])
+    assert len(set(log_probs(options))) == 8
+    replies("pairs", folder, word, "scorer=entailment", *PAIRS)
+    written = replies(
+        "written", folder, word, "scorer=letters", "model.generation.max_new_tokens=3"
+    )
+    assert all(row["reply"]["reply_tokens"] >= 1 for row in written)

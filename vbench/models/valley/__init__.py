@@ -1,0 +1,1 @@
+"""Valley, which transformers has no class for, in the form that transformers asks for."""
