@@ -16,6 +16,7 @@ def register() -> None:
     from vbench.models.otter import registration as otter
     from vbench.models.pandagpt import registration as pandagpt
     from vbench.models.pllava import registration as pllava
+    from vbench.models.valley import registration as valley
     from vbench.models.video_chat import registration as video_chat
     from vbench.models.video_chatgpt import registration as video_chatgpt
     from vbench.models.video_llama import registration as video_llama
@@ -25,6 +26,7 @@ def register() -> None:
     otter.register()
     pandagpt.register()
     pllava.register()
+    valley.register()
     video_chat.register()
     video_chatgpt.register()
     video_llama.register()
@@ -113,6 +115,8 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
     from vbench.models.pandagpt.processor import PandaGptProcessor
     from vbench.models.pllava.config import PllavaConfig, is_pllava
     from vbench.models.pllava.processor import PllavaProcessor
+    from vbench.models.valley.config import ValleyConfig
+    from vbench.models.valley.processor import ValleyProcessor
     from vbench.models.video_chat.config import VideoChatConfig
     from vbench.models.video_chat.processor import VideoChatProcessor
     from vbench.models.video_chatgpt.config import VideoChatGptConfig, is_video_chatgpt
@@ -135,6 +139,8 @@ def _behind(checkpoint: Checkpoint) -> tuple[Any, Any] | None:
         return VideoChatGptConfig, VideoChatGptProcessor
     if said.get("model_type") == ChatUniviConfig.model_type:
         return ChatUniviConfig, ChatUniviProcessor
+    if said.get("model_type") == ValleyConfig.model_type:
+        return ValleyConfig, ValleyProcessor
     if said.get("model_type") == OtterConfig.model_type:
         return OtterConfig, OtterProcessor  # its tokenizer may lie elsewhere
     owl = said.get("model_type") == MplugOwlConfig.model_type
