@@ -115,16 +115,28 @@ def test_a_mirror_gets_its_frames_from_the_cache_too(toy: Path, tmp_path: Path) 
     np.testing.assert_allclose(scores(again), scores(first), atol=1e-5)
 
 
+BOTH = """
+import os, sys
+import lightning, transformers
+import vbench.cli, vbench.loop.job, vbench.models.dual_encoder
+
+children = []
+for run_dir in sys.argv[1:3]:
+    pid = os.fork()
+    if not pid:
+        os._exit(vbench.cli.main([*sys.argv[3:], f"run_dir={run_dir}"]))
+    children.append(pid)
+sys.exit(any([os.waitpid(pid, 0)[1] for pid in children]))
+"""
+"""Runs a command in two folders, and imports once: both begin at the same moment."""
+
+
 def test_two_processes_on_one_cache(toy: Path, tmp_path: Path) -> None:
     where = [f"dataset.root={toy}", f"paths.cache={tmp_path / 'cache'}"]
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-m", "vbench", *WORDS, *where, f"run_dir={tmp_path / name}"],
-            stdout=subprocess.DEVNULL,
-        )
-        for name in "ab"
-    ]
-    assert [process.wait(timeout=120) for process in both] == [0, 0]
+    command = [sys.executable, "-c", BOTH, f"{tmp_path}/a", f"{tmp_path}/b", *WORDS, *where]
+    done = subprocess.run(command, timeout=300, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "without the cache" not in done.stderr
     a, b = (vbench.load_run(tmp_path / name) for name in "ab")
     np.testing.assert_allclose(scores(a), scores(b), atol=1e-5)
 

@@ -319,7 +319,7 @@ def test_a_killed_build_pays_for_nothing_twice(
 
     endpoint.script = slow
     process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
-    assert enough.wait(60)
+    assert enough.wait(300)
     process.send_signal(signal.SIGKILL)
     process.wait(timeout=300)
     kept = journal.read_bytes()
