@@ -18,8 +18,9 @@ def is_run(folder: Path) -> bool:
 
 
 def is_finished(run: Path) -> bool:
-    """Says whether a run's folder has what a run writes at its end."""
-    return all((run / name).is_file() for name in ("records.parquet", "summary.json"))
+    """Says whether a run's folder has what tables and reports read."""
+    wanted = ("samples.parquet", "records.parquet", "summary.json")
+    return all((run / name).is_file() for name in wanted)
 
 
 def runs_under(folder: Path) -> list[Path]:

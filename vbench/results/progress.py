@@ -92,7 +92,7 @@ def progress(folder: Path) -> Progress:
     shares = _shares(folder, writers)
     state, reason = _overall(shares)
     if state == "done" and not is_finished(folder):
-        state, reason = "interrupted", "what it wrote at its end is gone"
+        state, reason = "interrupted", "some of what it wrote is gone"
     return Progress(
         state,
         reason,
