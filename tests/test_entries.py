@@ -123,19 +123,26 @@ def test_an_entry_can_be_asked_of_other_data_and_with_other_settings() -> None:
     assert config.trainer.precision == "bf16-true"
 
 
-@pytest.mark.parametrize(
-    ("key", "model"),
-    [
-        ("mplug_owl", "mplug_owl_7b"),
-        ("otter", "otter_video_7b"),
-        ("pandagpt", "pandagpt_7b"),
-        ("video_chatgpt", "video_chatgpt_7b"),
-        ("chat_univi", "chat_univi_7b"),
-        ("valley", "valley_7b"),
-    ],
-)
+VIDEO_BENCH = {
+    "videochat": "video_chat_7b",
+    "video_chatgpt": "video_chatgpt_7b",
+    "otter": "otter_video_7b",
+    "pandagpt": "pandagpt_7b",
+    "valley": "valley_7b",
+    "mplug_owl": "mplug_owl_7b",
+    "video_llama": "video_llama_7b",
+    "chat_univi": "chat_univi_7b",
+}
+
+
+@pytest.mark.parametrize("table", ["table2", "table3"])
+def test_every_model_of_video_bench_is_an_entry(table: str) -> None:
+    assert {row.key for row in rows(f"videobench/{table}")} - {"random"} == set(VIDEO_BENCH)
+    assert {file.stem for file in CONF.glob("entry/videobench/*.yaml")} == set(VIDEO_BENCH)
+
+
+@pytest.mark.parametrize(("key", "model"), VIDEO_BENCH.items())
 def test_a_row_of_video_bench_is_asked_with_the_published_prompt(key: str, model: str) -> None:
-    assert key in {row.key for row in rows("videobench/table2")}
     config = settings(f"videobench/{key}")
     assert config["command"]["choices"]["model"] == model
     assert config["prompt"]["quirks"] is True
