@@ -6,18 +6,12 @@ from typing import Any, ClassVar
 
 from transformers import LlamaTokenizer
 
-from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor, spaced_by_segment
-
-
-class TimedFrames(ClipFrames):
-    """Frames that come with their times."""
-
-    return_metadata = True
-
-    @classmethod
-    def of_side(cls, side: int) -> TimedFrames:
-        """Makes one for frames of so many pixels a side."""
-        raise NotImplementedError
+from vbench.models.vlm.spliced_processor import (
+    CroppedFrames,
+    SplicedProcessor,
+    SquashedFrames,
+    spaced_by_segment,
+)
 
 
 class TimedProcessor(SplicedProcessor):
@@ -30,7 +24,7 @@ class TimedProcessor(SplicedProcessor):
     """What the original writes between the sentence and a question."""
     config: Any
     """The class of the model's config, which says `features`."""
-    frames: type[TimedFrames]
+    frames: type[SquashedFrames | CroppedFrames]
     conversation: str
     """How messages are written."""
 
@@ -47,7 +41,7 @@ class TimedProcessor(SplicedProcessor):
         """
         options.pop("trust_remote_code", None)
         config = cls.config.from_pretrained(source, **options)
-        frames = cls.frames.of_side(config.vision_config.image_size)
+        frames = cls.frames.of_side(config.vision_config.image_size, return_metadata=True)
         tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
         marked(tokenizer, cls.video_token, config.video_token_id)
         return cls(frames, spaced_by_segment(tokenizer), cls.conversation, config.features)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from vbench.models.chat_univi.config import IMAGE, ChatUniviConfig
-from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor
+from vbench.models.vlm.spliced_processor import CroppedFrames, SplicedProcessor
 
 CHAT_TEMPLATE = """\
 {%- if messages[0].role == 'system' -%}
@@ -24,15 +24,6 @@ assistant. The assistant gives helpful, detailed, and polite answers to the user
 {{- ' ASSISTANT:' if add_generation_prompt -}}
 """
 """The conversation `v1` of its evaluations."""
-
-
-class ChatUniviVideoProcessor(ClipFrames):
-    """Makes the shorter edge of frames CLIP's, crops the middle and normalises it as CLIP."""
-
-    size: ClassVar[dict[str, int]] = {"shortest_edge": 224}
-    crop_size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
-    default_to_square = False
-    do_center_crop = True
 
 
 class ChatUniviProcessor(SplicedProcessor):
@@ -56,9 +47,7 @@ class ChatUniviProcessor(SplicedProcessor):
         config = ChatUniviConfig.from_pretrained(source, **options)
         config.features(1)  # refuses one that merges none
         side = config.vision_config.image_size  # type: ignore[union-attr]
-        frames = ChatUniviVideoProcessor(
-            size={"shortest_edge": side}, crop_size={"height": side, "width": side}
-        )
+        frames = CroppedFrames.of_side(side)
         tokenizer = config.make_tokenizer(source, **options)
         shown = "<im_start><image><im_end>" if config.mm_use_im_start_end else IMAGE
         template = CHAT_TEMPLATE.replace("video if", f"'{shown}\\n' if")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from tokenizers import Regex, pre_tokenizers
 from transformers import LlamaTokenizer
 from transformers.video_processing_utils import BaseVideoProcessor
 
 from vbench.models.mplug_owl.config import MplugOwlConfig
-from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor
+from vbench.models.vlm.spliced_processor import SplicedProcessor, SquashedFrames
 
 VIDEO_TOKEN = "<|video|>"  # noqa: S105 - no secret
 
@@ -35,12 +35,6 @@ questions." }}
 """The README's conversation: a video is a turn of the human's own."""
 
 
-class MplugOwlVideoProcessor(ClipFrames):
-    """Squashes frames to a square, as decord does for the original, and normalises them as CLIP."""
-
-    size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
-
-
 class MplugOwlProcessor(SplicedProcessor):
     """Puts a video's placeholders into a prompt, and its frames beside it."""
 
@@ -60,12 +54,9 @@ class MplugOwlProcessor(SplicedProcessor):
         options.pop("trust_remote_code", None)
         config = MplugOwlConfig.from_pretrained(source, **options)
         settings, _ = BaseVideoProcessor.get_video_processor_dict(source, **options)
-        side = config.vision_config.image_size
         kept = ("image_mean", "image_std", "rescale_factor", "resample")
-        frames = MplugOwlVideoProcessor(
-            size={"height": side, "width": side},
-            **{name: settings[name] for name in kept if name in settings},
-        )
+        kept_settings = {name: settings[name] for name in kept if name in settings}
+        frames = SquashedFrames.of_side(config.vision_config.image_size, **kept_settings)
         tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
         size = len(tokenizer)
         if size != config.video_token_id:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from transformers import LlamaTokenizer
 
 from vbench.checkpoints import Checkpoint, find_checkpoint
 from vbench.errors import ModelError
 from vbench.models.otter.config import MARKS, OtterConfig
-from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor, spaced_by_segment
+from vbench.models.vlm.spliced_processor import CroppedFrames, SplicedProcessor, spaced_by_segment
 
 END, VIDEO_TOKEN, _, PAD = MARKS
 
@@ -54,15 +54,6 @@ def find_words(name: str) -> Checkpoint:
         ) from error
 
 
-class OtterFrames(ClipFrames):
-    """Makes the shorter edge of frames CLIP's, crops the middle and normalises it as CLIP."""
-
-    size: ClassVar[dict[str, int]] = {"shortest_edge": 224}
-    crop_size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
-    default_to_square = False
-    do_center_crop = True
-
-
 class OtterProcessor(SplicedProcessor):
     """Puts the mark of a video into a prompt, and its frames beside it."""
 
@@ -84,10 +75,7 @@ class OtterProcessor(SplicedProcessor):
         if config.words is not None:
             words = find_words(config.words)
             source, options = words.source, words.load_options()
-        side = config.vision_config.image_size
-        frames = OtterFrames(
-            size={"shortest_edge": side}, crop_size={"height": side, "width": side}
-        )
+        frames = CroppedFrames.of_side(config.vision_config.image_size)
         tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
         tokenizer.add_special_tokens({"additional_special_tokens": list(MARKS[:-1])})
         tokenizer.add_special_tokens({"pad_token": PAD, "eos_token": END})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from transformers import LlamaTokenizer
 from transformers.image_utils import PILImageResampling
 
 from vbench.models.pllava.config import FEATURES, PllavaConfig
-from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor, spaced_by_segment
+from vbench.models.vlm.spliced_processor import CroppedFrames, SplicedProcessor, spaced_by_segment
 
 VIDEO_TOKEN = "<image>"  # noqa: S105 - no secret
 
@@ -26,7 +26,7 @@ CHAT_TEMPLATE = """\
 system and questions say."""
 
 
-class PllavaVideoProcessor(ClipFrames):
+class PllavaVideoProcessor(CroppedFrames):
     """Makes the shorter edge of frames CLIP's, crops the middle and normalises it as CLIP.
 
     What is left of PLLaVA's way for a video of usual proportions: its evaluations resize frames by
@@ -35,10 +35,6 @@ class PllavaVideoProcessor(ClipFrames):
     """
 
     resample = PILImageResampling.BILINEAR
-    size: ClassVar[dict[str, int]] = {"shortest_edge": 336}
-    crop_size: ClassVar[dict[str, int]] = {"height": 336, "width": 336}
-    default_to_square = False
-    do_center_crop = True
 
 
 class PllavaProcessor(SplicedProcessor):
@@ -62,10 +58,7 @@ class PllavaProcessor(SplicedProcessor):
         """
         options.pop("trust_remote_code", None)
         config = PllavaConfig.from_pretrained(source, **options)
-        side = config.vision_config.image_size
-        frames = PllavaVideoProcessor(
-            size={"shortest_edge": side}, crop_size={"height": side, "width": side}
-        )
+        frames = PllavaVideoProcessor.of_side(config.vision_config.image_size)
         tokenizer = LlamaTokenizer.from_pretrained(source, add_bos_token=True, **options)
         found = tokenizer.convert_tokens_to_ids(VIDEO_TOKEN)
         if found != config.video_token_id:

@@ -9,7 +9,7 @@ from torch.nn import functional
 from transformers.image_utils import PILImageResampling
 
 from vbench.models.valley.config import PATCH, ValleyConfig
-from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor
+from vbench.models.vlm.spliced_processor import CroppedFrames, SplicedProcessor
 
 CHAT_TEMPLATE = """\
 {%- if messages[0].role == 'system' -%}
@@ -36,17 +36,13 @@ _SHRUNK = 256 / 224
 """By how much the shorter edge is larger than what is cropped of it."""
 
 
-class ValleyVideoProcessor(ClipFrames):
+class ValleyVideoProcessor(CroppedFrames):
     """Makes the shorter edge of frames 256 by their nearest pixels, crops 224, normalises as CLIP.
 
     The original's `Resize` is OpenCV's INTER_NEAREST unless told otherwise.
     """
 
     resample = PILImageResampling.NEAREST
-    size: ClassVar[dict[str, int]] = {"shortest_edge": 256}
-    crop_size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
-    default_to_square = False
-    do_center_crop = True
 
     def resize(self, image: Tensor, size: Any, *_: Any, **__: Any) -> Tensor:
         """Takes the pixel at floor(i * from / to), where PIL and transformers take its middle."""
@@ -82,9 +78,7 @@ class ValleyProcessor(SplicedProcessor):
         options.pop("trust_remote_code", None)
         config = ValleyConfig.from_pretrained(source, **options)
         side = config.vision_config.image_size  # type: ignore[union-attr]
-        frames = ValleyVideoProcessor(
-            size={"shortest_edge": int(side * _SHRUNK)}, crop_size={"height": side, "width": side}
-        )
+        frames = ValleyVideoProcessor.of_side(side, size={"shortest_edge": int(side * _SHRUNK)})
         tokenizer = config.make_tokenizer(source, **options)
         return cls(frames, tokenizer, CHAT_TEMPLATE, config.places)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import Tensor
 from torch.nn import functional
@@ -10,7 +10,7 @@ from transformers.image_utils import PILImageResampling
 
 from vbench.errors import ModelError
 from vbench.models.video_chatgpt.config import MOMENTS, PATCH, VideoChatGptConfig
-from vbench.models.vlm.spliced_processor import ClipFrames, SplicedProcessor
+from vbench.models.vlm.spliced_processor import SplicedProcessor, SquashedFrames
 
 CHAT_TEMPLATE = """\
 {%- if messages[0].role == 'system' -%}
@@ -34,7 +34,7 @@ detail based on the provided video." }}
 """The conversation `video-chatgpt_v1` of its inference: the question before the video."""
 
 
-class VideoChatGptVideoProcessor(ClipFrames):
+class VideoChatGptVideoProcessor(SquashedFrames):
     """Squashes frames to a square by their nearest pixels and normalises them as CLIP.
 
     The original calls torch's `interpolate` without saying how, before CLIP's processor, which
@@ -42,7 +42,6 @@ class VideoChatGptVideoProcessor(ClipFrames):
     """
 
     resample = PILImageResampling.NEAREST
-    size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
 
     def resize(self, image: Tensor, size: Any, *_: Any, **__: Any) -> Tensor:
         """Takes the pixel at floor(i * from / to), where PIL and transformers take its middle."""
@@ -67,7 +66,7 @@ class VideoChatGptProcessor(SplicedProcessor):
         options.pop("trust_remote_code", None)
         config = VideoChatGptConfig.from_pretrained(source, **options)
         side = config.vision_config.image_size  # type: ignore[union-attr]
-        frames = VideoChatGptVideoProcessor(size={"height": side, "width": side})
+        frames = VideoChatGptVideoProcessor.of_side(side)
         tokenizer = config.make_tokenizer(source, **options)
         return cls(frames, tokenizer, CHAT_TEMPLATE, config.features)
 

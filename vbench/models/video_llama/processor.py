@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from vbench.models.blip2.processor import TimedFrames, TimedProcessor
+from vbench.models.blip2.processor import TimedProcessor
 from vbench.models.video_llama.config import VideoLlamaConfig
+from vbench.models.vlm.spliced_processor import SquashedFrames
 
 CHAT_TEMPLATE = """\
 {%- if messages[0].role == 'system' -%}
@@ -28,22 +27,11 @@ provides. Follow the instructions carefully and explain your answers in detail."
 """The conversation of demo_video.py with Vicuna, a video without its sound."""
 
 
-class VideoLlamaVideoProcessor(TimedFrames):
-    """Squashes frames to a square, as decord does for the original, and normalises them as CLIP."""
-
-    size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
-
-    @classmethod
-    def of_side(cls, side: int) -> VideoLlamaVideoProcessor:
-        """Makes one for frames of so many pixels a side."""
-        return cls(size={"height": side, "width": side})
-
-
 class VideoLlamaProcessor(TimedProcessor):
     """Puts a video's placeholders and times into a prompt, and its frames beside it."""
 
     video_token = "<ImageHere>"  # noqa: S105 - no secret
     after = " "
     config = VideoLlamaConfig
-    frames = VideoLlamaVideoProcessor
+    frames = SquashedFrames
     conversation = CHAT_TEMPLATE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from tokenizers import normalizers
 from transformers import ProcessorMixin
@@ -13,8 +13,7 @@ from transformers.video_processing_utils import BaseVideoProcessor
 class ClipFrames(BaseVideoProcessor):
     """Resizes frames and normalises them as CLIP; chooses none.
 
-    What derives from it says the size, whether the middle is cropped, and `resample` where the
-    original's rule is not CLIP's.
+    What derives from it says the size, and `resample` where the original's rule is not CLIP's.
     """
 
     model_input_names: ClassVar[list[str]] = ["pixel_values_videos"]
@@ -26,6 +25,32 @@ class ClipFrames(BaseVideoProcessor):
     do_normalize = True
     do_convert_rgb = True
     do_sample_frames = False
+
+
+class SquashedFrames(ClipFrames):
+    """Squashes frames to a square, as decord does for the originals."""
+
+    size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
+
+    @classmethod
+    def of_side(cls, side: int, **settings: Any) -> Self:
+        """Makes one for frames of so many pixels a side."""
+        return cls(size={"height": side, "width": side}, **settings)
+
+
+class CroppedFrames(ClipFrames):
+    """Makes the shorter edge of frames the model's side, and crops the middle, as CLIP's own."""
+
+    size: ClassVar[dict[str, int]] = {"shortest_edge": 224}
+    crop_size: ClassVar[dict[str, int]] = {"height": 224, "width": 224}
+    default_to_square = False
+    do_center_crop = True
+
+    @classmethod
+    def of_side(cls, side: int, **settings: Any) -> Self:
+        """Makes one for frames of so many pixels a side."""
+        crop = {"height": side, "width": side}
+        return cls(**{"size": {"shortest_edge": side}, "crop_size": crop} | settings)
 
 
 class SplicedProcessor(ProcessorMixin):
