@@ -25,14 +25,34 @@ def norm(name: str, width: int) -> Shapes:
     return {f"{name}.weight": (width,), f"{name}.bias": (width,)}
 
 
-@dataclass(frozen=True)
-class Clip:
-    """The vision side of a CLIP, as files of transformers 4 name it."""
+@dataclass(frozen=True, kw_only=True)
+class Transformer:
+    """Its sizes, and how a config says them."""
 
     width: int = 8
     between: int = 12
-    layers: int = 3
+    """The channels between the two products of a feed-forward part."""
+    layers: int = 2
     heads: int = 2
+
+    def config(self) -> dict[str, Any]:
+        return {
+            "hidden_size": self.width,
+            "intermediate_size": self.between,
+            "num_hidden_layers": self.layers,
+            "num_attention_heads": self.heads,
+        }
+
+    def mlp(self, one: str, two: str) -> Shapes:
+        """The feed-forward part, by the names of its products."""
+        return linear(one, self.between, self.width) | linear(two, self.width, self.between)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clip(Transformer):
+    """The vision side of a CLIP, as files of transformers 4 name it."""
+
+    layers: int = 3
     side: int = 16
     patch: int = 4
 
@@ -52,31 +72,21 @@ class Clip:
             for name in ("q_proj", "k_proj", "v_proj", "out_proj"):
                 shapes |= linear(f"{layer}.self_attn.{name}", width, width)
             shapes |= norm(f"{layer}.layer_norm1", width) | norm(f"{layer}.layer_norm2", width)
-            shapes |= linear(f"{layer}.mlp.fc1", self.between, width)
-            shapes |= linear(f"{layer}.mlp.fc2", width, self.between)
+            shapes |= self.mlp(f"{layer}.mlp.fc1", f"{layer}.mlp.fc2")
         return shapes
 
     def config(self) -> dict[str, Any]:
-        return {
-            "model_type": "clip_vision_model",
-            "hidden_size": self.width,
-            "intermediate_size": self.between,
-            "num_hidden_layers": self.layers,
-            "num_attention_heads": self.heads,
-            "image_size": self.side,
-            "patch_size": self.patch,
-        }
+        own = {"model_type": "clip_vision_model", "image_size": self.side, "patch_size": self.patch}
+        return super().config() | own
 
 
-@dataclass(frozen=True)
-class Llama:
+@dataclass(frozen=True, kw_only=True)
+class Llama(Transformer):
     """A LLaMA."""
 
     vocabulary: int
     width: int = 16
     between: int = 24
-    layers: int = 2
-    heads: int = 2
     context: int = 4096
 
     def shapes(self, root: str = "") -> Shapes:
@@ -97,16 +107,8 @@ class Llama:
         return shapes
 
     def config(self) -> dict[str, Any]:
-        return {
-            "vocab_size": self.vocabulary,
-            "hidden_size": self.width,
-            "intermediate_size": self.between,
-            "num_hidden_layers": self.layers,
-            "num_attention_heads": self.heads,
-            "max_position_embeddings": self.context,
-            "bos_token_id": 1,
-            "eos_token_id": 2,
-        }
+        own = {"vocab_size": self.vocabulary, "max_position_embeddings": self.context}
+        return super().config() | own | {"bos_token_id": 1, "eos_token_id": 2}
 
 
 def random_tensors(shapes: Mapping[str, tuple[int, ...]], scale: float, seed: int = 3) -> State:
@@ -133,6 +135,20 @@ def write_sentences(folder: Path, texts: Sequence[str], pieces: int = 460) -> in
     (folder / "tokenizer.vocab").unlink()
     model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
     return int(model.get_piece_size())
+
+
+def write_vicuna(
+    folder: Path, texts: Sequence[str], config: Mapping[str, Any], pieces: int = 460
+) -> Llama:
+    """Writes the words and config.json of a Vicuna v0; `config`: what else it says."""
+    words = write_sentences(folder, texts, pieces)
+    tokenizer = {**SPECIALS, "tokenizer_class": "LlamaTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    llama = Llama(vocabulary=words + 1, context=512)  # Vicuna v0 has a row for a [PAD]
+    said = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "rms_norm_eps": 1e-6}
+    said |= {"torch_dtype": "float16"}
+    (folder / "config.json").write_text(json.dumps({**llama.config(), **said, **config}))
+    return llama
 
 
 def write_bins(folder: Path, state: State) -> None:

@@ -8,18 +8,13 @@ from typing import Any
 
 import torch
 
-from .assembled_files import Shapes, State, linear, norm, random_tensors
+from .assembled_files import Shapes, State, Transformer, linear, norm, random_tensors
 
 
-@dataclass(frozen=True)
-class Eva:
-    """EVA-CLIP's vision tower."""
+@dataclass(frozen=True, kw_only=True)
+class Eva(Transformer):
+    """EVA-CLIP's vision tower, of whose layers the file holds one more."""
 
-    width: int = 8
-    between: int = 12
-    layers: int = 2
-    """Of those in the file, which holds one more."""
-    heads: int = 2
     side: int = 8
     patch: int = 4
 
@@ -38,23 +33,15 @@ class Eva:
             shapes[f"{block}.attn.q_bias"] = shapes[f"{block}.attn.v_bias"] = (width,)
             shapes[f"{block}.attn.qkv.weight"] = (3 * width, width)
             shapes |= linear(f"{block}.attn.proj", width, width)
-            shapes |= linear(f"{block}.mlp.fc1", self.between, width)
-            shapes |= linear(f"{block}.mlp.fc2", width, self.between)
+            shapes |= self.mlp(f"{block}.mlp.fc1", f"{block}.mlp.fc2")
         return shapes
 
     def config(self) -> dict[str, Any]:
-        return {
-            "hidden_size": self.width,
-            "intermediate_size": self.between,
-            "num_hidden_layers": self.layers,
-            "num_attention_heads": self.heads,
-            "image_size": self.side,
-            "patch_size": self.patch,
-        }
+        return super().config() | {"image_size": self.side, "patch_size": self.patch}
 
 
-@dataclass(frozen=True)
-class QFormer:
+@dataclass(frozen=True, kw_only=True)
+class QFormer(Transformer):
     """A BERT whose queries read what was seen in every second layer, or in every one."""
 
     reads: int = 8
@@ -63,7 +50,6 @@ class QFormer:
     width: int = 12
     between: int = 20
     layers: int = 3
-    heads: int = 2
 
     def shapes(self, root: str) -> Shapes:
         width = self.width
@@ -79,20 +65,13 @@ class QFormer:
                 shapes |= linear(f"{layer}.{kind}.self.value", width, inside)
                 shapes |= linear(f"{layer}.{kind}.output.dense", width, width)
                 shapes |= norm(f"{layer}.{kind}.output.LayerNorm", width)
-            shapes |= linear(f"{layer}.intermediate_query.dense", self.between, width)
-            shapes |= linear(f"{layer}.output_query.dense", width, self.between)
+            shapes |= self.mlp(f"{layer}.intermediate_query.dense", f"{layer}.output_query.dense")
             shapes |= norm(f"{layer}.output_query.LayerNorm", width)
         return shapes
 
     def config(self) -> dict[str, Any]:
-        return {
-            "hidden_size": self.width,
-            "intermediate_size": self.between,
-            "num_hidden_layers": self.layers,
-            "num_attention_heads": self.heads,
-            "encoder_hidden_size": self.reads,
-            "cross_attention_frequency": self.every,
-        }
+        own = {"encoder_hidden_size": self.reads, "cross_attention_frequency": self.every}
+        return super().config() | own
 
 
 def counter(root: str) -> State:

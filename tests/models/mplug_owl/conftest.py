@@ -49,7 +49,7 @@ PIXELS = {  # of the published checkpoint, in the format of 2023
 
 
 def llama(vocabulary: int) -> Llama:
-    return Llama(vocabulary, WORDS, between=48, heads=4, context=512)
+    return Llama(vocabulary=vocabulary, width=WORDS, between=48, heads=4, context=512)
 
 
 def vision_shapes() -> dict[str, tuple[int, ...]]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
 from ..assembled_files import (
-    SPECIALS,
     Llama,
     Shapes,
     State,
@@ -19,7 +16,7 @@ from ..assembled_files import (
     norm,
     random_tensors,
     write_bins,
-    write_sentences,
+    write_vicuna,
 )
 
 WIDTH, LAYERS, HEADS, OUT = 8, 2, 2, 6
@@ -69,12 +66,17 @@ def delta_shapes(llama: Llama) -> Shapes:
     return shapes
 
 
-def config(llama: Llama) -> dict[str, Any]:
-    """Vicuna's, and the sizes that are not as published."""
-    vision = {"hidden_size": WIDTH, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS}
-    vision |= {"image_size": SIDE, "patch_size": PATCH, "projection_dim": OUT}
-    said = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "rms_norm_eps": 1e-6}
-    return {**llama.config(), **said, "torch_dtype": "float16", "vision_config": vision}
+CONFIG = {
+    "vision_config": {
+        "hidden_size": WIDTH,
+        "num_hidden_layers": LAYERS,
+        "num_attention_heads": HEADS,
+        "image_size": SIDE,
+        "patch_size": PATCH,
+        "projection_dim": OUT,
+    }
+}
+"""The sizes that are not as published, beside Vicuna's."""
 
 
 @pytest.fixture(scope="session")
@@ -82,11 +84,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
     """The folder, and its weights by the names that their files give them."""
     folder = tmp_path_factory.mktemp("checkpoints") / "pandagpt"
     folder.mkdir()
-    words = write_sentences(folder, TEXTS, 420)
-    said = {**SPECIALS, "tokenizer_class": "LlamaTokenizer"}
-    (folder / "tokenizer_config.json").write_text(json.dumps(said))
-    llama = Llama(vocabulary=words + 1, context=512)  # Vicuna v0 has a row for a [PAD]
-    (folder / "config.json").write_text(json.dumps(config(llama)))
+    llama = write_vicuna(folder, TEXTS, CONFIG, 420)
     language = random_tensors(llama.shapes(), 0.4)
     write_bins(folder, language)
     vision = random_tensors(imagebind_shapes(), 0.5, seed=4)

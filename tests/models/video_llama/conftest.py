@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
 from ..assembled_files import (
-    SPECIALS,
     Llama,
     State,
     linear,
     random_tensors,
     write_bins,
-    write_sentences,
+    write_vicuna,
 )
 from ..lavis_files import Eva, QFormer, counter, write_lavis
 
@@ -47,21 +44,15 @@ def own_state(llama: Llama) -> State:
     return state
 
 
-def config(llama: Llama) -> dict[str, Any]:
-    """LLaMA's as Vicuna has it, beside it what is not as published."""
-    return {
-        **llama.config(),
-        "architectures": ["LlamaForCausalLM"],
-        "model_type": "llama",
-        "rms_norm_eps": 1e-6,
-        "torch_dtype": "float16",
-        "vision_config": EVA.config(),
-        "qformer_config": FRAME.config(),
-        "video_qformer_config": VIDEO.config(),
-        "num_query_tokens": QUERIES,
-        "num_video_query_tokens": VIDEO_QUERIES,
-        "max_frames": PLACES,
-    }
+CONFIG = {
+    "vision_config": EVA.config(),
+    "qformer_config": FRAME.config(),
+    "video_qformer_config": VIDEO.config(),
+    "num_query_tokens": QUERIES,
+    "num_video_query_tokens": VIDEO_QUERIES,
+    "max_frames": PLACES,
+}
+"""What is not as published, beside Vicuna's."""
 
 
 @pytest.fixture(scope="session")
@@ -69,11 +60,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
     """The folder, and its weights by the names of the original's modules."""
     folder = tmp_path_factory.mktemp("checkpoints") / "video_llama"
     folder.mkdir()
-    words = write_sentences(folder, TEXTS)
-    said = {**SPECIALS, "tokenizer_class": "LlamaTokenizer"}
-    (folder / "tokenizer_config.json").write_text(json.dumps(said))
-    llama = Llama(vocabulary=words + 1, context=512)  # Vicuna v0 has a row for a [PAD]
-    (folder / "config.json").write_text(json.dumps(config(llama)))
+    llama = write_vicuna(folder, TEXTS, CONFIG)
     language = random_tensors(llama.shapes(), 0.4)
     write_bins(folder, language)
     state = write_lavis(folder, EVA, FRAME, QUERIES)
