@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import Any
 from xml.etree.ElementTree import Element, fromstring
 
+import pytest
+
 from vbench.results.ablation import Ablation, Point, Series
 from vbench.results.axes import AXES, Place
 from vbench.results.paired import Difference
 from vbench.results.report.curves import ablation_figure
-from vbench.results.report.figures import Figure
+from vbench.results.report.figures import Figure, calibration
+from vbench.results.report.margins import Bin, Reliability
 
 COUNTS, SAMPLERS, ORDERS = AXES
 
@@ -90,3 +93,20 @@ def test_lines_beyond_the_colours_are_counted() -> None:
     figure = ablation_figure(Ablation(COUNTS, "t", (1, 2), series))
     assert len(figure.legend) == len(set(re.findall(r"dot (r\d+)", figure.svg))) == 10
     assert "2 more lines are not drawn" in figure.caption
+
+
+def test_the_reliability_of_each_run_is_a_square_of_its_own() -> None:
+    found = Reliability((Bin(0.1, 0.25, 0.0, 0.6, 8), Bin(0.9, 0.75, 0.5, 1.0, 8)), 0.15, 16)
+    figure = calibration([(name, found) for name in "abcd"])
+    squares = [
+        tuple(float(line.get(name, "")) for name in ("x1", "y1", "x2", "y2"))
+        for line in marks(figure, "line", "chance")
+    ]
+    assert len(squares) == len({(left, low) for left, low, _, _ in squares}) == 4
+    for k, (left, low, right, high) in enumerate(squares):
+        for (x, y, said), b in zip(dots(figure, k), found.bins, strict=True):
+            assert ((x - left) / (right - left), (low - y) / (low - high)) == (
+                pytest.approx(b.said, abs=0.01), pytest.approx(b.true, abs=0.01)
+            )  # fmt: skip
+            assert said.startswith(f"{'abcd'[k]}: {100 * b.true:.1f} % of 8 true")
+    assert "a 0.150, b 0.150" in figure.caption

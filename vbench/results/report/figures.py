@@ -203,32 +203,50 @@ def calibration(runs: Sequence[tuple[str, Reliability]]) -> Figure:
     Args:
         runs: Names, and what was found of each; at most MOST_RUNS.
     """
-    size, left, low = 360.0, 44.0, 38.0
-    canvas = Canvas(left + size + 16, size + low + 8, "reliability of P(yes)")
-
-    def at(said: float, true: float) -> tuple[float, float]:
-        return left + said * size, 8 + (1 - true) * size
-
-    for mark in (0.0, 0.25, 0.5, 0.75, 1.0):
-        canvas.line(*at(mark, 0), *at(mark, 1), "grid")
-        canvas.line(*at(0, mark), *at(1, mark), "grid")
-        canvas.text(at(mark, 0)[0], 8 + size + 16, f"{mark:g}", "middle tick")
-        canvas.text(left - 8, at(0, mark)[1] + 4, f"{mark:g}", "end tick")
-    canvas.text(left + size / 2, 8 + size + 32, "P(yes), mean of a bin", "middle tick")
-    canvas.line(*at(0, 0), *at(1, 1), "chance")
+    size = 360.0 if len(runs) == 1 else 170.0
+    wide, high = size + 60, size + 46
+    columns = min(len(runs), 3)
+    rows = -(-len(runs) // columns)
+    canvas = Canvas(columns * wide, rows * high, "reliability of P(yes)")
     for k, (name, found) in enumerate(runs):
-        canvas.path([at(b.said, b.true) for b in found.bins], f"curve r{k}")
-        for b in found.bins:
-            canvas.line(*at(b.said, b.ci_low), *at(b.said, b.ci_high), f"interval r{k}")
-            dot = canvas.dot(*at(b.said, b.true), 4, f"dot r{k}")
-            tip(dot, f"{name}: {100 * b.true:.1f} % of {b.n} true where P(yes) is {b.said:.2f}")
+        corner = k % columns * wide + 44, k // columns * high + 8
+        _reliability(canvas, corner, size, k, (name, found))
     errors = ", ".join(f"{name} {found.error:.3f}" for name, found in runs)
     caption = (
         "Share of pairs whose text does describe the clip, by P(yes), with 95 % intervals "
-        f"clustered by source; dashed: as it should be. Expected calibration error: {errors}."
+        "clustered by source, a square for each run; dashed: as it should be. Expected calibration "
+        f"error: {errors}."
     )
     names = _legend([name for name, _ in runs])
     return Figure("Reliability of P(yes)", canvas.markup(), caption, names)
+
+
+def _reliability(
+    canvas: Canvas,
+    corner: tuple[float, float],
+    size: float,
+    number: int,
+    run: tuple[str, Reliability],
+) -> None:
+    """Draws the square of one run, the number of whose colour is given."""
+    left, top = corner
+    name, found = run
+
+    def at(said: float, true: float) -> tuple[float, float]:
+        return left + said * size, top + (1 - true) * size
+
+    for mark in (0.0, 0.5, 1.0):
+        canvas.line(*at(mark, 0), *at(mark, 1), "grid")
+        canvas.line(*at(0, mark), *at(1, mark), "grid")
+        canvas.text(at(mark, 0)[0], top + size + 14, f"{mark:g}", "middle tick")
+        canvas.text(left - 8, at(0, mark)[1] + 4, f"{mark:g}", "end tick")
+    canvas.text(left + size / 2, top + size + 28, "P(yes), mean of a bin", "middle tick")
+    canvas.line(*at(0, 0), *at(1, 1), "chance")
+    canvas.path([at(b.said, b.true) for b in found.bins], f"curve r{number}")
+    for b in found.bins:
+        canvas.line(*at(b.said, b.ci_low), *at(b.said, b.ci_high), f"interval r{number}")
+        dot = canvas.dot(*at(b.said, b.true), 4, f"dot r{number}")
+        tip(dot, f"{name}: {100 * b.true:.1f} % of {b.n} true where P(yes) is {b.said:.2f}")
 
 
 def _percent_axis(canvas: Canvas, x: Any, base: float) -> None:
