@@ -13,9 +13,8 @@ from torch import Tensor
 from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
 from vbench.models.vlm.clip_inputs import ClipInputs
-from vbench.models.vlm.prefix import Scored, score
-from vbench.models.vlm.weights import Loading, load_weights, read_config
 
+from ..assembled_runs import load, noise, sharing_changes_no_score, two_questions
 from ..plain_arithmetic import PlainClip, State, close
 from .test_merging import plain
 
@@ -24,13 +23,11 @@ LEVELS = ((6, 5), (4, 3), (2, 3))
 
 @pytest.fixture(scope="module")
 def model(univi: Path) -> Any:
-    checkpoint = find_checkpoint(str(univi))
-    read_config(checkpoint, remote_code=False)
-    return load_weights(checkpoint, Loading())
+    return load(univi)
 
 
 def video(count: int) -> Tensor:
-    return torch.randn(1, count, 3, 16, 16, generator=torch.Generator().manual_seed(count))
+    return noise(count, 16)
 
 
 class Plain(PlainClip):
@@ -86,18 +83,7 @@ def test_clip_is_its_own_repositorys_not_what_training_left(model: Any, state: S
 
 def test_sharing_a_prefix_changes_no_score(model: Any) -> None:
     visual = (model.config.video_token_id,) * 36
-    prompts = [(1, 300, 301, *visual, 310 + at, 320, 331 + at) for at in range(2)]
-    questions = [Scored(prompt, ((340,), (341, 342))) for prompt in prompts]
-    shown = {"pixel_values_videos": video(9)}
-    found = {
-        way: [
-            part.log_prob for each in score(model, questions, shown, strategy=way) for part in each
-        ]
-        for way in ("full", "features", "loop", "packed")
-    }
-    assert max(found["full"]) - min(found["full"]) > 1
-    for values in found.values():
-        assert values == pytest.approx(found["full"], abs=1e-4)
+    sharing_changes_no_score(model, two_questions(*visual), video(9))
 
 
 def test_a_checkpoint_that_merges_nothing_is_refused(univi: Path, tmp_path: Path) -> None:

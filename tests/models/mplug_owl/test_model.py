@@ -10,20 +10,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
-from vbench.models.vlm.prefix import Scored, score
-from vbench.models.vlm.weights import Loading, load_weights, read_config
+from vbench.models.vlm.prefix import Scored
 
+from ..assembled_runs import load, noise, sharing_changes_no_score
 from ..plain_arithmetic import Plain, State, attend, close
 
 HEADS = 2
-
-
-def load(folder: Path) -> Any:
-    checkpoint = find_checkpoint(str(folder))
-    read_config(checkpoint, remote_code=False)
-    return load_weights(checkpoint, Loading())
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +112,7 @@ class Owl(Plain):
 
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_features_equal_plain_arithmetic(model: Any, state: State, count: int) -> None:
-    pixels = torch.randn(2, count, 3, 16, 16, generator=torch.Generator().manual_seed(count))
+    pixels = noise(count, 16, rows=2)
     plain = Owl(state)
     with torch.no_grad():
         found = model.get_video_features(pixels)
@@ -142,16 +135,7 @@ def test_sharing_a_prefix_changes_no_score(model: Any) -> None:
     visual = (model.config.video_token_id,) * 5
     prompts = [(1, 300, 301, *visual, 310 + number, 320, 331 + number) for number in range(3)]
     questions = [Scored(prompt, ((340,), (341,), (342, 343))) for prompt in prompts]
-    video = {"pixel_values_videos": pixels}
-    found = {
-        way: [
-            part.log_prob for each in score(model, questions, video, strategy=way) for part in each
-        ]
-        for way in ("full", "features", "loop", "packed", "auto")
-    }
-    assert max(found["full"]) - min(found["full"]) > 1
-    for values in found.values():
-        assert values == pytest.approx(found["full"], abs=1e-4)
+    sharing_changes_no_score(model, questions, pixels)
 
 
 def test_a_prompt_needs_a_place_for_every_feature(model: Any) -> None:

@@ -10,25 +10,18 @@ import torch
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from vbench.checkpoints import find_checkpoint
 from vbench.models.otter.config import OtterConfig
 from vbench.models.otter.model import OtterForConditionalGeneration
 from vbench.models.vlm.generation import Asked, Ends, Generation, write
-from vbench.models.vlm.prefix import Scored, score
+from vbench.models.vlm.prefix import Scored
 from vbench.models.vlm.stops import Stops
-from vbench.models.vlm.weights import Loading, load_weights, read_config
 
 from ..assembled_files import State
+from ..assembled_runs import load, shapes_of, sharing_changes_no_score
 from ..plain_arithmetic import PlainClip, attend, close
 from .conftest import CLIP, EVERY, HEADS, LAYERS, PERCEIVER
 
 SIDE = CLIP.side
-
-
-def load(folder: Path) -> Any:
-    checkpoint = find_checkpoint(str(folder))
-    read_config(checkpoint, remote_code=False)
-    return load_weights(checkpoint, Loading())
 
 
 @pytest.fixture(scope="module")
@@ -116,9 +109,7 @@ def test_sizes_are_those_of_its_code_where_config_json_says_none() -> None:
     vision = {**CLIP.config(), "hidden_size": 1024, "num_attention_heads": 16}
     text = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 8, "vocab_size": 32004}
     config = OtterConfig(vision_config=vision, text_config=text, max_num_frames=128)
-    with torch.device("meta"):
-        weights = OtterForConditionalGeneration(config).state_dict()
-    found = {name: tuple(value.shape) for name, value in weights.items()}
+    found = shapes_of(OtterForConditionalGeneration, config)
     gated = "lang_encoder.model.layers.7.gated_cross_attn_layer"
     sizes = {
         "perceiver.latents": (64, 1024),
@@ -166,16 +157,7 @@ def test_sharing_a_prefix_changes_no_score(model: Any) -> None:
     image, answer = model.config.video_token_id, model.config.answer_token_id
     prompts = [(1, image, 30, 31, 32 + number, 40, answer) for number in range(3)]
     questions = [Scored(prompt, ((45,), (46,), (47, 48))) for prompt in prompts]
-    given = {"pixel_values_videos": video(3, 4)}
-    found = {
-        way: [
-            part.log_prob for each in score(model, questions, given, strategy=way) for part in each
-        ]
-        for way in ("full", "features", "loop", "packed", "auto")
-    }
-    assert max(found["full"]) - min(found["full"]) > 1
-    for values in found.values():
-        assert values == pytest.approx(found["full"], abs=1e-4)
+    sharing_changes_no_score(model, questions, video(3, 4))
 
 
 def test_replies_are_the_best_of_whole_passes_that_see_only_before_the_answer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +11,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
 from vbench.models.pandagpt.config import PandaGptConfig
 from vbench.models.pandagpt.model import PandaGptForConditionalGeneration
-from vbench.models.vlm.lora import Adapter
-from vbench.models.vlm.weights import Loading, load_weights, read_config
 
 from ..assembled_files import State
+from ..assembled_runs import load, shapes_of
 from ..plain_arithmetic import Plain, attend
 from .conftest import HEADS, LAYERS, SIDE, WIDTH
 
 
-def load(folder: Path, alpha: float | None = 6.0) -> Any:
-    checkpoint = find_checkpoint(str(folder))
-    read_config(checkpoint, remote_code=False)
-    adapter = None if alpha is None else Adapter.of({"alpha": alpha}, checkpoint)
-    return load_weights(checkpoint, Loading(adapter=adapter))
-
-
 @pytest.fixture(scope="module")
 def model(pandagpt: Path) -> Any:
-    return load(pandagpt)
+    return load(pandagpt, alpha=6.0)
 
 
 class ImageBind(Plain):
@@ -108,9 +100,7 @@ def test_each_clip_its_frames_and_their_order_matter(model: Any) -> None:
 def test_sizes_are_imagebind_huges_where_config_json_says_none() -> None:
     said = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 1, "vocab_size": 32001}
     config = PandaGptConfig.from_dict(said)
-    with torch.device("meta"):
-        weights = PandaGptForConditionalGeneration(config).state_dict()
-    found = {name: tuple(value.shape) for name, value in weights.items()}
+    found = shapes_of(PandaGptForConditionalGeneration, config)
     root = "visual_encoder.modality_{}.vision.{}"
     sizes = {
         root.format("preprocessors", "rgbt_stem.proj.1.weight"): (1280, 3, 2, 14, 14),
@@ -124,7 +114,7 @@ def test_sizes_are_imagebind_huges_where_config_json_says_none() -> None:
     assert not [name for name in found if "blocks.32." in name]
     assert config.vision_config.num_attention_heads == 16
     assert config.video_token_id == 32001
-    vision = [value.numel() for name, value in weights.items() if name.startswith("visual_encoder")]
+    vision = [prod(shape) for name, shape in found.items() if name.startswith("visual_encoder")]
     assert sum(vision) == 632_829_440  # as in Girdhar et al.: a ViT-H of 630 M
 
 
@@ -144,7 +134,7 @@ def test_the_lora_is_added_at_the_scale_of_its_training(model: Any, state: State
 
 def test_a_folder_that_is_not_whole_is_refused(pandagpt: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="a LoRA lies among them") as caught:
-        load(pandagpt, alpha=None)
+        load(pandagpt)
     assert "model.adapter={alpha" in caught.value.mend
     folder = tmp_path / "copy"
     shutil.copytree(pandagpt, folder)
@@ -152,9 +142,9 @@ def test_a_folder_that_is_not_whole_is_refused(pandagpt: Path, tmp_path: Path) -
     del vision["modality_heads.vision.2.weight"]
     torch.save(vision, folder / "imagebind_huge.pth")
     with pytest.raises(ModelError, match="do not fit the model") as caught:
-        load(folder)
+        load(folder, alpha=6.0)
     assert "visual_encoder.modality_heads.vision.2.weight" in caught.value.why
     (folder / "imagebind_huge.pth").unlink()
     with pytest.raises(ModelError, match=r"imagebind_huge\.pth is missing") as caught:
-        load(folder)
+        load(folder, alpha=6.0)
     assert "dl.fbaipublicfiles.com" in caught.value.mend

@@ -14,29 +14,21 @@ from torch import Tensor
 from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
 from vbench.models.vlm.lora import Adapter
-from vbench.models.vlm.prefix import Scored, score
-from vbench.models.vlm.weights import Loading, load_weights, read_config
 
+from ..assembled_runs import load, noise, sharing_changes_no_score, two_questions
 from ..plain_arithmetic import PlainClip, State, close
 
 FEATURES, ALPHA, RANK = 2304, 2, 4
 WRAPPED = "base_model.model."
 
 
-def load(folder: Path, alpha: float | None = ALPHA, precision: str = "32-true") -> Any:
-    checkpoint = find_checkpoint(str(folder))
-    adapter = Adapter.of({"alpha": alpha}, checkpoint) if alpha is not None else None
-    read_config(checkpoint, remote_code=False)
-    return load_weights(checkpoint, Loading(precision, adapter=adapter))
-
-
 @pytest.fixture(scope="module")
 def model(pllava: Path) -> Any:
-    return load(pllava)
+    return load(pllava, alpha=ALPHA)
 
 
 def video(count: int, rows: int = 1) -> Tensor:
-    return torch.randn(rows, count, 3, 48, 48, generator=torch.Generator().manual_seed(count))
+    return noise(count, 48, rows)
 
 
 class Plain(PlainClip):
@@ -90,9 +82,7 @@ def test_merged_weights_equal_two_paths(
     model: Any, resaved: Callable[[State], Path], state: State
 ) -> None:
     named = {name.replace(WRAPPED, "").replace(".base_layer", ""): name for name in state}
-    plain = load(
-        resaved({new: state[name] for new, name in named.items() if "lora_" not in new}), None
-    )
+    plain = load(resaved({new: state[name] for new, name in named.items() if "lora_" not in new}))
     layers = {name.partition(".lora_")[0] for name in named if ".lora_" in name}
     assert len(layers) == 2 * 2  # queries and values of both blocks
     modules, pixels = dict(plain.named_modules()), video(2)
@@ -112,25 +102,14 @@ def test_merged_weights_equal_two_paths(
 
 
 def test_all_weights_come_in_the_precision_asked_for(pllava: Path) -> None:
-    model = load(pllava, precision="bf16-true")
+    model = load(pllava, "bf16-true", alpha=ALPHA)
     assert {weight.dtype for weight in model.parameters()} == {torch.bfloat16}
     assert not any(weight.requires_grad for weight in model.parameters())
 
 
 def test_sharing_a_prefix_changes_no_score(model: Any) -> None:
     visual = (model.config.video_token_id,) * FEATURES
-    prompts = [(1, 300, 301, *visual, 310 + number, 320, 331 + number) for number in range(2)]
-    questions = [Scored(prompt, ((340,), (341, 342))) for prompt in prompts]
-    shown = {"pixel_values_videos": video(2)}
-    found = {
-        way: [
-            part.log_prob for each in score(model, questions, shown, strategy=way) for part in each
-        ]
-        for way in ("full", "features", "loop", "packed", "auto")
-    }
-    assert max(found["full"]) - min(found["full"]) > 1
-    for values in found.values():
-        assert values == pytest.approx(found["full"], abs=1e-4)
+    sharing_changes_no_score(model, two_questions(*visual), video(2))
 
 
 def test_a_prompt_needs_a_place_for_every_feature(model: Any) -> None:
@@ -171,7 +150,7 @@ def test_weights_that_do_not_fill_the_model_are_refused(
     edit, alpha, why = WRONG[kind]
     folder = resaved(edit(state))
     with pytest.raises(ModelError) as caught:
-        load(folder, alpha)
+        load(folder, alpha=alpha)
     assert why in caught.value.why
 
 

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from vbench.checkpoints import find_checkpoint
-from vbench.models.vlm.prefix import Scored, score
-from vbench.models.vlm.weights import Loading, load_weights, read_config
-
+from ..assembled_runs import load, noise, sharing_changes_no_score, two_questions
 from ..plain_arithmetic import PlainClip, attend, close
 from .conftest import OF_POOLING, random_state
 
 
-def load(folder: Path) -> Any:
-    checkpoint = find_checkpoint(str(folder))
-    read_config(checkpoint, remote_code=False)
-    return load_weights(checkpoint, Loading())
-
-
 def video(count: int) -> Tensor:
-    return torch.randn(1, count, 3, 16, 16, generator=torch.Generator().manual_seed(count))
+    return noise(count, 16)
 
 
 class Plain(PlainClip):
@@ -82,15 +72,4 @@ def test_sharing_a_prefix_changes_no_score(valley: Callable[[str], Path]) -> Non
     model = load(valley("mean"))
     visual = (model.config.video_token_id,)
     video_ids = (462, *visual * 16, 463, 464, *visual * 3, 465)
-    prompts = [(1, 300, *video_ids, 310 + at, 320, 331 + at) for at in range(2)]
-    questions = [Scored(prompt, ((340,), (341, 342))) for prompt in prompts]
-    shown = {"pixel_values_videos": video(3)}
-    found = {
-        way: [
-            part.log_prob for each in score(model, questions, shown, strategy=way) for part in each
-        ]
-        for way in ("full", "features", "loop", "packed")
-    }
-    assert max(found["full"]) - min(found["full"]) > 1
-    for values in found.values():
-        assert values == pytest.approx(found["full"], abs=1e-4)
+    sharing_changes_no_score(model, two_questions(*video_ids), video(3))

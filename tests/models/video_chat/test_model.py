@@ -10,25 +10,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
 from vbench.models.video_chat.config import VideoChatConfig
 from vbench.models.video_chat.model import VideoChatForConditionalGeneration
-from vbench.models.vlm.prefix import Scored, score
-from vbench.models.vlm.weights import Loading, load_weights, read_config
 
 from ..assembled_files import State
+from ..assembled_runs import load, noise, shapes_of, sharing_changes_no_score, two_questions
 from ..plain_arithmetic import close
 from ..plain_lavis import PlainLavis, gelu
 
 LAYERS, BLOCKS, FEATURES, SIDE = 3, 2, 7, 2
 OWN = "videochat_7b.pth"
-
-
-def load(folder: Path, precision: str = "32-true") -> Any:
-    checkpoint = find_checkpoint(str(folder))
-    read_config(checkpoint, remote_code=False)
-    return load_weights(checkpoint, Loading(precision))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +29,7 @@ def model(video_chat: Path) -> Any:
 
 
 def video(count: int, rows: int = 1) -> Tensor:
-    return torch.randn(rows, count, 3, 8, 8, generator=torch.Generator().manual_seed(count))
+    return noise(count, 8, rows)
 
 
 class PlainVideoChat(PlainLavis):
@@ -112,9 +104,7 @@ def test_the_norm_after_the_tower_is_lavis_s(model: Any) -> None:
 def test_sizes_are_the_published_ones_where_config_json_says_none() -> None:
     said = {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 1}
     config = VideoChatConfig.from_dict(said)
-    with torch.device("meta"):
-        weights = VideoChatForConditionalGeneration(config).state_dict()
-    found = {name: tuple(value.shape) for name, value in weights.items()}
+    found = shapes_of(VideoChatForConditionalGeneration, config)
     sizes = {
         "vision_model.encoder.layers.38.mlp.fc1.weight": (6144, 1408),
         "gmhra_cls_token": (1, 1, 1408),
@@ -142,18 +132,7 @@ def test_all_weights_come_in_the_precision_asked_for(video_chat: Path) -> None:
 
 def test_sharing_a_prefix_changes_no_score(model: Any) -> None:
     visual = (model.config.video_token_id,) * FEATURES
-    prompts = [(1, 300, 301, *visual, 310 + number, 320, 331 + number) for number in range(2)]
-    questions = [Scored(prompt, ((340,), (341, 342))) for prompt in prompts]
-    shown = {"pixel_values_videos": video(2)}
-    found = {
-        way: [
-            part.log_prob for each in score(model, questions, shown, strategy=way) for part in each
-        ]
-        for way in ("full", "features", "loop", "packed", "auto")
-    }
-    assert max(found["full"]) - min(found["full"]) > 1
-    for values in found.values():
-        assert values == pytest.approx(found["full"], abs=1e-4)
+    sharing_changes_no_score(model, two_questions(*visual), video(2))
 
 
 @pytest.mark.parametrize(

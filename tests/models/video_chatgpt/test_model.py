@@ -9,32 +9,22 @@ import pytest
 import torch
 from torch import Tensor
 
-from vbench.checkpoints import find_checkpoint
 from vbench.errors import ModelError
-from vbench.models.vlm.lora import Adapter
-from vbench.models.vlm.prefix import Scored, score
-from vbench.models.vlm.weights import Loading, load_weights, read_config
 
+from ..assembled_runs import load, noise, sharing_changes_no_score, two_questions
 from ..plain_arithmetic import PlainClip, State, close
 from .conftest import Places
 
 FEATURES = 100 + 16
 
 
-def load(base: Any, tuned: Any = None, precision: str = "32-true") -> Any:
-    checkpoint = find_checkpoint(str(base))
-    adapter = Adapter.of({"tuned": str(tuned)}, checkpoint) if tuned else None
-    read_config(checkpoint, remote_code=False)
-    return load_weights(checkpoint, Loading(precision, adapter=adapter))
-
-
 @pytest.fixture(scope="module")
 def model(chatgpt: Places) -> Any:
-    return load(chatgpt.base, chatgpt.tuned)
+    return load(chatgpt.base, tuned=str(chatgpt.tuned))
 
 
 def video(count: int, rows: int = 1) -> Tensor:
-    return torch.randn(rows, count, 3, 16, 16, generator=torch.Generator().manual_seed(count))
+    return noise(count, 16, rows)
 
 
 class Plain(PlainClip):
@@ -84,25 +74,14 @@ def test_words_without_a_row_of_logits_get_the_mean_of_the_others(model: Any, st
 
 
 def test_all_weights_come_in_the_precision_asked_for(chatgpt: Places) -> None:
-    model = load(chatgpt.base, chatgpt.tuned, "bf16-true")
+    model = load(chatgpt.base, "bf16-true", tuned=str(chatgpt.tuned))
     assert {weight.dtype for weight in model.parameters()} == {torch.bfloat16}
     assert not any(weight.requires_grad for weight in model.parameters())
 
 
 def test_sharing_a_prefix_changes_no_score(model: Any) -> None:
     visual = (model.config.video_token_id,) * FEATURES
-    prompts = [(1, 300, 301, 463, *visual, 464, 310 + at, 320, 331 + at) for at in range(2)]
-    questions = [Scored(prompt, ((340,), (341, 342))) for prompt in prompts]
-    shown = {"pixel_values_videos": video(2)}
-    found = {
-        way: [
-            part.log_prob for each in score(model, questions, shown, strategy=way) for part in each
-        ]
-        for way in ("full", "features", "loop", "packed", "auto")
-    }
-    assert max(found["full"]) - min(found["full"]) > 1
-    for values in found.values():
-        assert values == pytest.approx(found["full"], abs=1e-4)
+    sharing_changes_no_score(model, two_questions(463, *visual, 464), video(2))
 
 
 WRONG: dict[str, tuple[Callable[[State], State], str]] = {
@@ -128,7 +107,7 @@ def test_weights_that_do_not_fit_are_refused(
     edit, why = WRONG[kind]
     own = {name: state[name] for name in ("model.embed_tokens.weight", "model.mm_projector.weight")}
     with pytest.raises(ModelError) as caught:
-        load(chatgpt.base, retuned(edit(own)))
+        load(chatgpt.base, tuned=str(retuned(edit(own))))
     assert why in caught.value.why
 
 
