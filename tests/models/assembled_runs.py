@@ -96,6 +96,12 @@ def log_probs(rows: Rows) -> list[float]:
     return [value for row in rows for value in row["reply"]["log_probs"]]
 
 
+def same_scores_apart(shared: Rows, evaluate: Callable[..., Rows], *words: str) -> None:
+    """Asserts that the same words score, within 1e-4, the same where no prefix is shared."""
+    apart = evaluate("apart", "model.prefix.strategy=full", "fresh=true", *words)
+    assert log_probs(apart) == pytest.approx(log_probs(shared), abs=1e-4)
+
+
 def scores(name: str) -> set[float]:
     records = pq.read_table(f"{name}/records.parquet").to_pylist()
     return {score for row in records for score in row["scores"]}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -312,3 +313,18 @@ def llama_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from .tiny_words import build_causal
 
     return build_causal(tmp_path_factory.mktemp("hub") / "tiny_llama", "llama")
+
+
+@pytest.fixture
+def evaluating(
+    tmp_path: Path, write_grey: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """Writes a table of videos; what it returns evaluates a checkpoint on them by a run's name."""
+    from .assembled_runs import replies, write_rows
+
+    def prepare(videos: Mapping[str, int], checkpoint: Path, *always: str) -> Callable[..., Any]:
+        write_rows(tmp_path, write_grey, videos)
+        monkeypatch.chdir(tmp_path)
+        return lambda name, *words: replies(name, checkpoint, *always, *words)
+
+    return prepare

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from vbench.models.vlm.weights import read_config
 from vbench.protocols import ClipTiming
 from vbench.records import Message
 
-from ..assembled_runs import PAIRS, log_probs, replies, write_rows
+from ..assembled_runs import PAIRS, log_probs
 
 SYSTEM = (
     "A chat between a curious user and an artificial intelligence assistant. The assistant gives "
@@ -60,20 +61,12 @@ def test_prompts_are_read_as_the_slow_tokenizer_did(
 
 
 @pytest.mark.slow
-def test_commands_score_and_write(
-    univi: Path, tmp_path: Path, write_grey: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_rows(tmp_path, write_grey, {"a": 0, "b": 60})
-    monkeypatch.chdir(tmp_path)
-    word = ("model=chat_univi_7b", "sampler.fps=2")
-    options = replies(
-        "options", univi, *word, "scorer=option_probability", "prompt=videobench/paper"
-    )
+def test_commands_score_and_write(univi: Path, evaluating: Callable[..., Any]) -> None:
+    evaluate = evaluating({"a": 0, "b": 60}, univi, "model=chat_univi_7b", "sampler.fps=2")
+    options = evaluate("options", "scorer=option_probability", "prompt=videobench/paper")
     reply = options[0]["reply"]
     assert (reply["visual_tokens"], reply["frame_shape"]) == (24, [6, 16, 16])
     assert len(set(log_probs(options))) == 8
-    replies("pairs", univi, *word, "scorer=entailment", *PAIRS)
-    written = replies(
-        "written", univi, *word, "scorer=letters", "model.generation.max_new_tokens=3"
-    )
+    evaluate("pairs", "scorer=entailment", *PAIRS)
+    written = evaluate("written", "scorer=letters", "model.generation.max_new_tokens=3")
     assert all(row["reply"]["reply_tokens"] >= 1 for row in written)

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ..assembled_runs import Rows, log_probs, replies, write_rows
+from ..assembled_runs import Rows, log_probs, same_scores_apart
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def evaluate(
-    otter: Path,
-    tmp_path: Path,
-    write_grey: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Callable[..., Rows]:
+def evaluate(otter: Path, evaluating: Callable[..., Any]) -> Callable[..., Rows]:
     """Evaluates two rows about each of two videos and returns the stored replies."""
-    write_rows(tmp_path, write_grey, {"a": 0, "b": 60})
-    monkeypatch.chdir(tmp_path)
-    shown = ("model=otter_video_7b", "sampler.num_frames=6")
-    return lambda name, *words: replies(name, otter, *shown, *words)
+    return evaluating({"a": 0, "b": 60}, otter, "model=otter_video_7b", "sampler.num_frames=6")
 
 
 def test_options_are_scored(evaluate: Callable[..., Rows]) -> None:
@@ -34,8 +27,7 @@ def test_options_are_scored(evaluate: Callable[..., Rows]) -> None:
     assert reply["prompt"].endswith(" GPT:<answer>")
     assert (reply["visual_tokens"], reply["frame_shape"]) == (1, [6, 16, 16])
     assert len(set(log_probs(shared))) == 8
-    apart = evaluate("apart", "model.prefix.strategy=full", "fresh=true", *words)
-    assert log_probs(apart) == pytest.approx(log_probs(shared), abs=1e-4)
+    same_scores_apart(shared, evaluate, *words)
 
 
 def test_a_question_is_answered(evaluate: Callable[..., Rows]) -> None:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ..assembled_runs import PAIRS, Rows, log_probs, replies, scores, write_rows
+from ..assembled_runs import PAIRS, Rows, same_scores_apart, scores
 
 
 @pytest.fixture
-def evaluate(
-    pllava: Path, tmp_path: Path, write_grey: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Rows]:
+def evaluate(pllava: Path, evaluating: Callable[..., Any]) -> Callable[..., Rows]:
     """Evaluates two rows about a video and returns the stored replies."""
-    write_rows(tmp_path, write_grey, {"a": 0})
-    monkeypatch.chdir(tmp_path)
-    shown = ("model=pllava_7b", "sampler.num_frames=4")
-    return lambda name, *words: replies(name, pllava, *shown, *words)
+    return evaluating({"a": 0}, pllava, "model=pllava_7b", "sampler.num_frames=4")
 
 
 def test_a_caption_is_scored_as_velociti_did(
@@ -36,8 +32,7 @@ def test_a_caption_is_scored_as_velociti_did(
     assert all(0 < score < 1 for score in found)
     yes, no = reply["log_probs"]
     assert any(math.isclose(1 / (1 + math.exp(no - yes)), s, rel_tol=1e-6) for s in found)
-    apart = evaluate("apart", "model.prefix.strategy=full", "fresh=true", *words)
-    assert log_probs(apart) == pytest.approx(log_probs(shared), abs=1e-4)
+    same_scores_apart(shared, evaluate, *words)
 
 
 def test_a_question_is_answered(evaluate: Callable[..., Rows]) -> None:

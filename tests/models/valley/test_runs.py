@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from vbench.models.vlm.weights import read_config
 from vbench.protocols import ClipTiming
 from vbench.records import Message
 
-from ..assembled_runs import PAIRS, log_probs, replies, write_rows
+from ..assembled_runs import PAIRS, log_probs
 
 SYSTEM = (
     "You are Valley, a large language and vision assistant trained by ByteDance. You are able to "
@@ -84,22 +85,13 @@ def test_frames_are_resized_by_nearest_pixels_and_cropped(
 
 @pytest.mark.slow
 def test_commands_score_and_write(
-    valley: Callable[[str], Path],
-    tmp_path: Path,
-    write_grey: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
+    valley: Callable[[str], Path], evaluating: Callable[..., Any]
 ) -> None:
-    write_rows(tmp_path, write_grey, {"a": 0, "b": 60})
-    monkeypatch.chdir(tmp_path)
-    word, folder = "model=valley_7b", valley("delta")
-    options = replies(
-        "options", folder, word, "scorer=option_probability", "prompt=videobench/paper"
-    )
+    evaluate = evaluating({"a": 0, "b": 60}, valley("delta"), "model=valley_7b")
+    options = evaluate("options", "scorer=option_probability", "prompt=videobench/paper")
     reply = options[0]["reply"]
     assert (reply["visual_tokens"], reply["frame_shape"]) == (24, [8, 16, 16])
     assert len(set(log_probs(options))) == 8
-    replies("pairs", folder, word, "scorer=entailment", *PAIRS)
-    written = replies(
-        "written", folder, word, "scorer=letters", "model.generation.max_new_tokens=3"
-    )
+    evaluate("pairs", "scorer=entailment", *PAIRS)
+    written = evaluate("written", "scorer=letters", "model.generation.max_new_tokens=3")
     assert all(row["reply"]["reply_tokens"] >= 1 for row in written)

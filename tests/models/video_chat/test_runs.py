@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ..assembled_runs import Rows, log_probs, replies, write_rows
+from ..assembled_runs import Rows, log_probs, same_scores_apart
 
 
 @pytest.fixture
-def evaluate(
-    video_chat: Path,
-    tmp_path: Path,
-    write_grey: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Callable[..., Rows]:
+def evaluate(video_chat: Path, evaluating: Callable[..., Any]) -> Callable[..., Rows]:
     """Evaluates two rows about a video and returns the stored replies."""
-    write_rows(tmp_path, write_grey, {"a": 0})
-    monkeypatch.chdir(tmp_path)
-    return lambda name, *words: replies(name, video_chat, "model=video_chat_7b", *words)
+    return evaluating({"a": 0}, video_chat, "model=video_chat_7b")
 
 
 OPTIONS = ("scorer=option_probability", "prompt=videobench/paper")
@@ -37,9 +31,7 @@ def test_options_are_scored(evaluate: Callable[..., Rows]) -> None:
 
 @pytest.mark.slow
 def test_options_scored_apart_have_the_same_scores(evaluate: Callable[..., Rows]) -> None:
-    shared = evaluate("shared", *OPTIONS)
-    apart = evaluate("apart", "model.prefix.strategy=full", "fresh=true", *OPTIONS)
-    assert log_probs(apart) == pytest.approx(log_probs(shared), abs=1e-4)
+    same_scores_apart(evaluate("shared", *OPTIONS), evaluate, *OPTIONS)
 
 
 @pytest.mark.slow

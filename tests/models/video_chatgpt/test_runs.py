@@ -6,25 +6,18 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ..assembled_runs import PAIRS, Rows, log_probs, replies, scores, write_rows
+from ..assembled_runs import PAIRS, Rows, log_probs, same_scores_apart, scores
 from .conftest import Places
 
 
 @pytest.fixture
-def evaluate(
-    chatgpt: Places,
-    tmp_path: Path,
-    write_grey: Callable[..., None],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Callable[..., Rows]:
+def evaluate(chatgpt: Places, evaluating: Callable[..., Any]) -> Callable[..., Rows]:
     """Evaluates two rows about each of two videos and returns the stored replies."""
-    write_rows(tmp_path, write_grey, {"a": 0, "b": 60})
-    monkeypatch.chdir(tmp_path)
-    words = ("model=video_chatgpt_7b", chatgpt.words[1])
-    return lambda name, *more: replies(name, chatgpt.base, *words, *more)
+    return evaluating({"a": 0, "b": 60}, chatgpt.base, "model=video_chatgpt_7b", chatgpt.words[1])
 
 
 def test_options_are_scored(evaluate: Callable[..., Rows]) -> None:
@@ -49,10 +42,7 @@ def test_captions_are_scored_and_questions_answered(evaluate: Callable[..., Rows
         math.isclose(1 / (1 + math.exp(no - yes)), score, rel_tol=1e-6)
         for score in scores("shared")
     )
-    apart = evaluate(
-        "apart", "scorer=entailment", "model.prefix.strategy=full", "fresh=true", *PAIRS
-    )
-    assert log_probs(apart) == pytest.approx(log_probs(shared), abs=1e-4)
+    same_scores_apart(shared, evaluate, "scorer=entailment", *PAIRS)
     written = evaluate("written", "scorer=letters", "model.generation.max_new_tokens=3")
     assert all(row["reply"]["reply_tokens"] >= 1 for row in written)
     assert any(row["reply"]["text"] for row in written)
