@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -137,20 +137,6 @@ def write_sentences(folder: Path, texts: Sequence[str], pieces: int = 460) -> in
     return int(model.get_piece_size())
 
 
-def write_vicuna(
-    folder: Path, texts: Sequence[str], config: Mapping[str, Any], pieces: int = 460
-) -> Llama:
-    """Writes the words and config.json of a Vicuna v0; `config`: what else it says."""
-    words = write_sentences(folder, texts, pieces)
-    tokenizer = {**SPECIALS, "tokenizer_class": "LlamaTokenizer"}
-    (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))
-    llama = Llama(vocabulary=words + 1, context=512)  # Vicuna v0 has a row for a [PAD]
-    said = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "rms_norm_eps": 1e-6}
-    said |= {"torch_dtype": "float16"}
-    (folder / "config.json").write_text(json.dumps({**llama.config(), **said, **config}))
-    return llama
-
-
 def write_bins(folder: Path, state: State) -> None:
     """Writes two shards of pickled tensors and their index."""
 
@@ -170,6 +156,27 @@ def write_safetensors(folder: Path, state: State) -> None:
         return f"model-{file}.safetensors"
 
     _shards(folder / "model.safetensors.index.json", state, save)
+
+
+def write_vicuna(
+    folder: Path,
+    texts: Sequence[str],
+    config: Mapping[str, Any],
+    write: Callable[[Path, State], None] = write_bins,
+    pieces: int = 460,
+) -> tuple[Llama, State]:
+    """Makes a folder of Vicuna v0's files; `config`: what else its config.json says."""
+    folder.mkdir()
+    words = write_sentences(folder, texts, pieces)
+    tokenizer = {**SPECIALS, "tokenizer_class": "LlamaTokenizer"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    llama = Llama(vocabulary=words + 1, context=512)  # Vicuna v0 has a row for a [PAD]
+    said = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "rms_norm_eps": 1e-6}
+    said |= {"torch_dtype": "float16"}
+    (folder / "config.json").write_text(json.dumps({**llama.config(), **said, **config}))
+    state = random_tensors(llama.shapes(), 0.4)
+    write(folder, state)
+    return llama, state
 
 
 def _shards(index: Path, state: State, save: Any) -> None:

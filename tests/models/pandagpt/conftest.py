@@ -15,7 +15,6 @@ from ..assembled_files import (
     linear,
     norm,
     random_tensors,
-    write_bins,
     write_vicuna,
 )
 
@@ -83,10 +82,7 @@ CONFIG = {
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
     """The folder, and its weights by the names that their files give them."""
     folder = tmp_path_factory.mktemp("checkpoints") / "pandagpt"
-    folder.mkdir()
-    llama = write_vicuna(folder, TEXTS, CONFIG, 420)
-    language = random_tensors(llama.shapes(), 0.4)
-    write_bins(folder, language)
+    llama, language = write_vicuna(folder, TEXTS, CONFIG, pieces=420)
     vision = random_tensors(imagebind_shapes(), 0.5, seed=4)
     vision["modality_preprocessors.vision.rgbt_stem.proj.1.weight"] *= 0.05  # places count as well
     torch.save(vision, folder / "imagebind_huge.pth")

@@ -72,10 +72,7 @@ CONFIG = {
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
     """The folder, and its weights by the names of the original's modules."""
     folder = tmp_path_factory.mktemp("checkpoints") / "video_chat"
-    folder.mkdir()
-    llama = write_vicuna(folder, TEXTS, CONFIG)
-    language = random_tensors(llama.shapes(), 0.4)
-    write_safetensors(folder, language)
+    llama, language = write_vicuna(folder, TEXTS, CONFIG, write_safetensors)
     state = write_lavis(folder, EVA, FRAME, QUERIES)
     own = own_state(llama)
     torch.save({"model": own}, folder / "videochat_7b.pth")

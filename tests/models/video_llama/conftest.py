@@ -12,7 +12,6 @@ from ..assembled_files import (
     State,
     linear,
     random_tensors,
-    write_bins,
     write_vicuna,
 )
 from ..lavis_files import Eva, QFormer, counter, write_lavis
@@ -59,10 +58,7 @@ CONFIG = {
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
     """The folder, and its weights by the names of the original's modules."""
     folder = tmp_path_factory.mktemp("checkpoints") / "video_llama"
-    folder.mkdir()
-    llama = write_vicuna(folder, TEXTS, CONFIG)
-    language = random_tensors(llama.shapes(), 0.4)
-    write_bins(folder, language)
+    llama, language = write_vicuna(folder, TEXTS, CONFIG)
     state = write_lavis(folder, EVA, FRAME, QUERIES)
     own = own_state(llama)
     saved = {"model": own, "optimizer": {"state": {}}, "config": {"run": {}}, "epoch": 2}
