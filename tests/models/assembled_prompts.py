@@ -24,6 +24,11 @@ TIMING = ClipTiming((0, 31, 62), (0.0, 1.24, 2.48), 25.0, 75)
 """Three frames of a clip at 25 frames per second."""
 
 
+def seconds(count: int) -> ClipTiming:
+    """Of a clip at one frame per second, all of it."""
+    return ClipTiming(tuple(range(count)), tuple(map(float, range(count))), 1.0, count)
+
+
 class Demo:
     """A folder's processor, renderer and tokens, beside SentencePiece itself."""
 
@@ -39,17 +44,21 @@ class Demo:
             model_file=str(folder / "tokenizer.model")
         )
 
-    def chat(self, question: str, *, shows_video: bool = True, **more: Any) -> Rendered:
-        """Renders a question to which a reply is written; `more`: what else the message says."""
-        message = Message(question, render="chat", **more)
-        return self.renderer.render(message, shows_video=shows_video, scored=False)
+    def chat(self, question: str, *, scored: bool = False) -> Rendered:
+        """Renders a question about a video."""
+        message = Message(question, render="chat")
+        return self.renderer.render(message, shows_video=True, scored=scored)
+
+    def talk(self, **more: str) -> str:
+        """Renders "Why?" after "A?" was answered by "B.", of no video."""
+        turns = (("user", "A?"), ("assistant", "B."))
+        message = Message("Why?", render="chat", turns=turns, **more)
+        return self.renderer.render(message, shows_video=False, scored=False).text
 
     def read(self, question: str) -> tuple[int, ...]:
         """Returns the ids of a prompt about three black frames whose replies are scored."""
-        message = Message(question, render="chat")
-        rendered = self.renderer.render(message, shows_video=True, scored=True)
         expansion = self.view(np.zeros((8, 8, 3), np.uint8))["expansion"]
-        return self.reader.prompt(rendered, str(expansion))
+        return self.reader.prompt(self.chat(question, scored=True), str(expansion))
 
     def pieces(self, text: str) -> list[int]:
         return list(self.sentences.encode(text))

@@ -8,22 +8,18 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from vbench.checkpoints import find_checkpoint
 from vbench.frames.samplers import ClipSampler
 from vbench.frames.timeline import Span
 from vbench.models.pandagpt.processor import clips as paired
-from vbench.models.vlm.clip_inputs import ClipInputs
-from vbench.models.vlm.rendering import Renderer
-from vbench.models.vlm.tokens import TokenReader
-from vbench.models.vlm.weights import read_config
 from vbench.protocols import ClipTiming
-from vbench.records import Message
 from vbench.schema import compose, plain
+
+from ..assembled_prompts import DEVIATION, MEAN, Demo
 
 
 @pytest.fixture(scope="module")
-def clips(pandagpt: Path) -> ClipInputs:
-    return ClipInputs(find_checkpoint(str(pandagpt)), {})
+def demo(pandagpt: Path) -> Demo:
+    return Demo(pandagpt)
 
 
 def bilinear(frame: np.ndarray, height: int, width: int) -> np.ndarray:
@@ -43,17 +39,15 @@ def bilinear(frame: np.ndarray, height: int, width: int) -> np.ndarray:
 
 @pytest.mark.parametrize(("height", "width", "shape"), [(40, 66, (16, 26)), (31, 20, (24, 16))])
 def test_the_shorter_edge_becomes_imagebinds(
-    clips: ClipInputs, height: int, width: int, shape: tuple[int, int]
+    demo: Demo, height: int, width: int, shape: tuple[int, int]
 ) -> None:
     draw = np.random.default_rng(0)
     frames = [draw.integers(0, 256, (height, width, 3)).astype(np.uint8) for _ in range(3)]
-    view = clips.view(frames, ClipTiming((0, 10, 20), (0.0, 1.0, 2.0), 10.0, 30))
+    view = demo.clips.view(frames, ClipTiming((0, 10, 20), (0.0, 1.0, 2.0), 10.0, 30))
     assert view["frame_shape"] == (3, *shape)
-    mean = np.array([0.48145466, 0.4578275, 0.40821073])
-    deviation = np.array([0.26862954, 0.26130258, 0.27577711])
     found = view["tensors"]["pixel_values_videos"][0].numpy()
     for one, frame in zip(found, frames, strict=True):
-        right = (bilinear(frame / 255, *shape) - mean) / deviation
+        right = (bilinear(frame / 255, *shape) - MEAN) / DEVIATION
         assert np.abs(one - right.transpose(2, 0, 1)).max() < 3e-5
     ends: Tensor = view["tensors"]["clip_frames"]
     assert ends.tolist() == [[[0, 1], [2, 2]]]
@@ -69,27 +63,17 @@ def test_frames_are_put_together_as_the_rule_took_them_apart(count: int) -> None
     assert pairs == list(zip(wanted[::2], wanted[1::2], strict=True))
 
 
-def test_prompts_are_read_segment_by_segment(pandagpt: Path, clips: ClipInputs) -> None:
-    import sentencepiece
-
-    renderer = Renderer("pandagpt", clips.processor, None, None)
-    chat = renderer.render(Message("What jumps?", render="chat"), shows_video=True, scored=False)
+def test_prompts_are_read_segment_by_segment(demo: Demo) -> None:
+    chat = demo.chat("What jumps?")
     assert chat.text == "### Human: <Img><video></Img> What jumps?\n### Assistant:"
-    assert renderer.placeholder() == "<Img><video></Img>"
-    checkpoint = find_checkpoint(str(pandagpt))
-    config = read_config(checkpoint, remote_code=False)
-    reader = TokenReader("pandagpt", clips.processor, config)
-    model = sentencepiece.SentencePieceProcessor(model_file=str(pandagpt / "tokenizer.model"))
+    assert demo.renderer.placeholder() == "<Img><video></Img>"
     before, after = chat.text.split("<video>")
-    right = [1, *model.encode(before), config.text_config.vocab_size, *model.encode(after)]
-    found = reader.prompt(chat, "<video>")
+    video = demo.config.text_config.vocab_size
+    right = [1, *demo.pieces(before), video, *demo.pieces(after)]
+    found = demo.reader.prompt(chat, "<video>")
     assert list(found) == right
-    assert reader.visual_count(found) == 1
-    said = (("user", "A?"), ("assistant", "B."))
-    longer = Message("Why?", render="chat", turns=said)
-    assert renderer.render(longer, shows_video=False, scored=False).text == (
-        "### Human: A?\n### Assistant: B.\n### Human: Why?\n### Assistant:"
-    )
+    assert demo.reader.visual_count(found) == 1
+    assert demo.talk() == ("### Human: A?\n### Assistant: B.\n### Human: Why?\n### Assistant:")
 
 
 def test_the_word_brings_imagebinds_frames_and_the_loras_scale() -> None:

@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vbench.checkpoints import find_checkpoint
-from vbench.models.vlm.clip_inputs import ClipInputs
-from vbench.models.vlm.rendering import Renderer
-from vbench.models.vlm.tokens import TokenReader
-from vbench.models.vlm.weights import read_config
-from vbench.protocols import ClipTiming
-from vbench.records import Message
-
+from ..assembled_prompts import DEVIATION, MEAN, Demo, seconds
 from ..assembled_runs import PAIRS, log_probs
 
 SYSTEM = (
@@ -26,53 +19,36 @@ SYSTEM = (
     "variety of tasks using natural language. Follow the instructions carefully and explain your "
     "answers in detail."
 )
-MEAN = np.array([0.48145466, 0.4578275, 0.40821073])
-DEVIATION = np.array([0.26862954, 0.26130258, 0.27577711])
 
 
 @pytest.fixture(scope="module")
-def clips(valley: Callable[[str], Path]) -> ClipInputs:
-    return ClipInputs(find_checkpoint(str(valley("mean"))), {})
+def demo(valley: Callable[[str], Path]) -> Demo:
+    return Demo(valley("mean"))
 
 
-def timing(count: int) -> ClipTiming:
-    return ClipTiming(tuple(range(count)), tuple(map(float, range(count))), 1.0, count)
-
-
-def test_prompts_are_read_as_the_slow_tokenizer_did(
-    valley: Callable[[str], Path], clips: ClipInputs
-) -> None:
-    import sentencepiece
-
-    folder = valley("mean")
-    config = read_config(find_checkpoint(str(folder)), remote_code=False)
-    renderer = Renderer("valley", clips.processor, None, None)
-    rendered = renderer.render(
-        Message("What  jumps?", render="chat"), shows_video=True, scored=True
-    )
+def test_prompts_are_read_as_the_slow_tokenizer_did(demo: Demo) -> None:
+    rendered = demo.chat("What  jumps?", scored=True)
     assert rendered.text == (
         f"{SYSTEM}\n\n### Human: <im_start><im_patch><vi_end> What  jumps? \n### Assistant:"
     )
-    view = clips.view([np.zeros((20, 30, 3), np.uint8)] * 3, timing(3))
+    view = demo.view(np.zeros((20, 30, 3), np.uint8))
     patch = "<im_patch>"
     assert view["expansion"] == f"{patch * 16}<im_end><vi_start>{patch * 3}"
-    found = TokenReader("valley", clips.processor, config).prompt(rendered, view["expansion"])
-    model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+    found = demo.reader.prompt(rendered, view["expansion"])
     shown = [462, *[460] * 16, 463, 464, *[460] * 3, 465]
     before, after = re.split(r"\s*<im_start>.*<vi_end>\s*", rendered.text)
-    assert list(found) == [1, *model.encode(before), *shown, *model.encode(after)]
-    own = Message("Why?", render="chat", turns=(("user", "A?"), ("assistant", "B.")))
-    assert renderer.render(own, shows_video=False, scored=False).text == (
+    assert list(found) == [1, *demo.pieces(before), *shown, *demo.pieces(after)]
+    assert demo.talk() == (
         f"{SYSTEM}\n\n### Human: A? \n### Assistant: B. \n### Human: Why? \n### Assistant:"
     )
 
 
 @pytest.mark.parametrize("shape", [(50, 37), (21, 40), (18, 21)])
 def test_frames_are_resized_by_nearest_pixels_and_cropped(
-    clips: ClipInputs, shape: tuple[int, int]
+    demo: Demo, shape: tuple[int, int]
 ) -> None:
     frame = np.random.default_rng(0).integers(0, 256, (*shape, 3), np.uint8)
-    pixels = clips.view([frame] * 2, timing(2))["tensors"]["pixel_values_videos"].numpy()
+    pixels = demo.clips.view([frame] * 2, seconds(2))["tensors"]["pixel_values_videos"].numpy()
     edges = [18 * edge // min(shape) for edge in shape]  # 256 for 224
     rows, columns = (
         [(at + round((edge - 16) / 2)) * whole // edge for at in range(16)]

@@ -33,8 +33,7 @@ def test_a_chat_is_the_demo_s(demo: Demo) -> None:
     chat = demo.chat("What jumps?")
     assert chat.text == "###Human: <VideoHere>###Human: What jumps?\n###Assistant:"
     assert chat.add_special_tokens
-    turns = (("user", "A?"), ("assistant", "B."))
-    assert demo.chat("Why?", shows_video=False, system="Be brief.", turns=turns).text == (
+    assert demo.talk(system="Be brief.") == (
         "Be brief.###Human: A?\n###Assistant: B.###Human: Why?\n###Assistant:"
     )
     assert demo.clips.processor.stop_texts == ("###",)

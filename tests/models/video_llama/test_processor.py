@@ -46,8 +46,7 @@ def test_a_chat_is_the_demo_s(demo: Demo) -> None:
     chat = demo.chat("What jumps?")
     assert chat.text == f"{SYSTEM}###Human: <ImageHere> What jumps?###Assistant:"
     assert chat.add_special_tokens
-    turns = (("user", "A?"), ("assistant", "B."))
-    assert demo.chat("Why?", shows_video=False, system="Be brief.", turns=turns).text == (
+    assert demo.talk(system="Be brief.") == (
         "Be brief.###Human: A?###Assistant: B.###Human: Why?###Assistant:"
     )
     assert demo.clips.processor.stop_texts == ("###",)
