@@ -122,7 +122,7 @@ def test_features_equal_plain_arithmetic(model: Any, state: State, count: int) -
 
 
 def test_the_order_of_frames_matters(model: Any) -> None:
-    pixels = torch.randn(1, 3, 3, 16, 16, generator=torch.Generator().manual_seed(1))
+    pixels = noise(3, 16)
     with torch.no_grad():
         there, back = model.get_video_features(pixels), model.get_video_features(pixels.flip(1))
         still = model.get_video_features(pixels[:, :1].expand(-1, 3, -1, -1, -1))
@@ -131,7 +131,7 @@ def test_the_order_of_frames_matters(model: Any) -> None:
 
 
 def test_sharing_a_prefix_changes_no_score(model: Any) -> None:
-    pixels = torch.randn(1, 3, 3, 16, 16, generator=torch.Generator().manual_seed(2))
+    pixels = noise(3, 16)
     visual = (model.config.video_token_id,) * 5
     prompts = [(1, 300, 301, *visual, 310 + number, 320, 331 + number) for number in range(3)]
     questions = [Scored(prompt, ((340,), (341,), (342, 343))) for prompt in prompts]

@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from vbench.checkpoints import find_checkpoint
 from vbench.models.vlm.lora import Adapter
-from vbench.models.vlm.weights import Loading, load_weights, read_config
+
+from ..assembled_runs import load, noise
 
 State = dict[str, Tensor]
-
-
-def load(folder: Path, **how: Any) -> Any:
-    checkpoint = find_checkpoint(str(folder))
-    read_config(checkpoint, remote_code=False)
-    return load_weights(checkpoint, Loading(**how))
 
 
 @pytest.mark.parametrize(("alpha", "scale"), [(3, 1.0), (6, 2.0)])
 def test_merged_weights_equal_two_paths(
     owl: Path, owl_con: Path, low_rank: State, alpha: int, scale: float
 ) -> None:
-    merged = load(owl, adapter=Adapter.of({"checkpoint": str(owl_con), "alpha": alpha}))
+    merged = load(owl, checkpoint=str(owl_con), alpha=alpha)
     plain = load(owl)
     modules = dict(plain.named_modules())
     layers = {name.rpartition(".")[0] for name in low_rank}
     assert len(layers) == 2 * 7  # q, k, v, o, gate, up and down of both blocks
     ids = torch.tensor([[1, 300, *([plain.config.video_token_id] * 5), 310, 320]])
-    pixels = torch.randn(1, 3, 3, 16, 16, generator=torch.Generator().manual_seed(4))
+    pixels = noise(3, 16)
     with torch.no_grad():
         unchanged = plain(ids, pixel_values_videos=pixels).logits
         for layer in layers:
@@ -48,8 +41,7 @@ def test_merged_weights_equal_two_paths(
 
 
 def test_merged_weights_come_in_the_precision_asked_for(owl: Path, owl_con: Path) -> None:
-    adapter = Adapter.of({"checkpoint": str(owl_con), "alpha": 3})
-    model = load(owl, adapter=adapter, precision="bf16-true")
+    model = load(owl, "bf16-true", checkpoint=str(owl_con), alpha=3)
     assert {weight.dtype for weight in model.parameters()} == {torch.bfloat16}
     assert not any(weight.requires_grad for weight in model.parameters())
 
