@@ -91,7 +91,7 @@ def own_file(checkpoint: Checkpoint) -> tuple[str, Path] | None:
         "the folder holds no file of a model" if not found else "two files could be the model's",
         where=f"checkpoint {checkpoint.name}",
         why=", ".join(path.name for _, path in found) or f"no .pth file holds {' or '.join(MARKS)}",
-        mend="leave one there of what the authors publish (docs/language_models.md)",
+        mend="leave one there of what the authors publish (docs/papers_models.md)",
     )
 
 
