@@ -7,7 +7,7 @@ import signal
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -140,14 +140,17 @@ def led(trainer: lightning.Trainer, act: Callable[[], bool]) -> bool:
             why=" ".join(str(error).split())[:400],
             mend="start devices x num_nodes of them, on machines that reach the first",
         ) from error
-    left: bool | None = None
+    left: bool | None
     try:
         left = act() if trainer.is_global_zero else None
-    finally:
-        try:
-            left = trainer.strategy.broadcast(left)
-        except RuntimeError as error:
-            raise _another_failed(trainer) from error
+    except BaseException:
+        with suppress(RuntimeError):  # what has failed here counts, whoever else is gone
+            trainer.strategy.broadcast(None)
+        raise
+    try:
+        left = trainer.strategy.broadcast(left)
+    except RuntimeError as error:
+        raise _another_failed(trainer) from error
     if left is None:
         raise _another_failed(trainer)
     return left
